@@ -1,0 +1,3 @@
+//! The native program: checks scenario files, prints links and texts.
+
+fn main() {}

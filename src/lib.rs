@@ -1,0 +1,3 @@
+//! Latchkey: an exact, repeatable world of distributed locks.
+
+pub mod sim;

@@ -1,0 +1,9 @@
+//! The world: pure, ordered, without wall clock, randomness or browser.
+
+pub mod database;
+pub mod store;
+
+/// Names one connection to a server; every client and every console has one of its own, numbered
+/// in the order in which the scenario names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);

@@ -1,0 +1,3 @@
+//! The Redis-like store.
+
+pub mod reply;
