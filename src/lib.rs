@@ -1,3 +1,5 @@
 //! Latchkey: an exact, repeatable world of distributed locks.
 
+pub mod property;
+pub mod scenario;
 pub mod sim;

@@ -1,6 +1,10 @@
 //! The world: pure, ordered, without wall clock, randomness or browser.
 
+pub mod action;
+pub mod client;
 pub mod database;
+pub mod event;
+pub mod setup;
 pub mod store;
 
 /// Names one connection to a server; every client and every console has one of its own, numbered

@@ -1,0 +1,168 @@
+//! Named sentences over events, each with a verdict: holds, broken, or not yet put to the test.
+
+use crate::sim::action::{ClientId, Who};
+
+/// A named sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Property {
+    /// At most one client believes that it holds the lock.
+    OneBeliever,
+    /// A stale write is never accepted after a newer holder's write.
+    NoStaleWrite,
+    /// Tokens come in the order in which locks were taken.
+    TokensInOrder,
+    /// A holder with a live lease is never rejected by the fence.
+    LiveHolderNotFenced,
+    /// Tokens are never handed out twice.
+    TokensUnique,
+    /// Only the owner releases or prolongs a lock.
+    OwnerOnly,
+    /// Every lock has a deadline.
+    LockHasDeadline,
+    /// Stock is never negative.
+    StockNotNegative,
+    /// Stock equals what was sold.
+    StockEqualsSold,
+    /// Nobody is charged for something they did not get.
+    NoChargeForNothing,
+    /// Nobody is charged twice.
+    NoDoubleCharge,
+    /// Everything sold is paid.
+    SoldIsPaid,
+}
+
+impl Property {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Property; 12] = [
+        Property::NoStaleWrite,
+        Property::TokensInOrder,
+        Property::TokensUnique,
+        Property::LiveHolderNotFenced,
+        Property::OneBeliever,
+        Property::OwnerOnly,
+        Property::LockHasDeadline,
+        Property::StockNotNegative,
+        Property::StockEqualsSold,
+        Property::NoChargeForNothing,
+        Property::NoDoubleCharge,
+        Property::SoldIsPaid,
+    ];
+
+    /// The sentence, without a capital and a full stop; what the scenario text calls it.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Property::OneBeliever => "at most one client believes that it holds the lock",
+            Property::NoStaleWrite => "a stale write is never accepted after a newer holder's write",
+            Property::TokensInOrder => "tokens come in the order in which locks were taken",
+            Property::LiveHolderNotFenced => {
+                "a holder with a live lease is never rejected by the fence"
+            }
+            Property::TokensUnique => "tokens are never handed out twice",
+            Property::OwnerOnly => "only the owner releases or prolongs a lock",
+            Property::LockHasDeadline => "every lock has a deadline",
+            Property::StockNotNegative => "stock is never negative",
+            Property::StockEqualsSold => "stock equals what was sold",
+            Property::NoChargeForNothing => {
+                "nobody is charged for something they did not get"
+            }
+            Property::NoDoubleCharge => "nobody is charged twice",
+            Property::SoldIsPaid => "everything sold is paid",
+        }
+    }
+}
+
+/// What can be said of a property at a point of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It was put to the test, and held.
+    Holds {
+        /// What tested it, in a sentence.
+        because: String,
+    },
+    /// It was broken, and stays so.
+    Broken(Break),
+    /// Nothing has happened that could have broken it.
+    NotTested {
+        /// What it would take, in a sentence; where a role is missing, which line to add.
+        needs: String,
+    },
+}
+
+/// How a property was broken, first.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Break {
+    /// The place in the schedule of the action that did it, from 0.
+    pub action: usize,
+    /// When, in milliseconds since the start.
+    pub at: u64,
+    /// The clients involved, the one that did it first.
+    pub clients: Vec<ClientId>,
+    /// The tokens involved, in the order of the clients.
+    pub tokens: Vec<i64>,
+    /// What happened, in a sentence that a newcomer understands.
+    pub because: String,
+}
+
+/// One write on a watched table, with its verdict, for the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerEntry {
+    /// The place in the schedule of the action that did it, from 0.
+    pub action: usize,
+    /// When, in milliseconds since the start.
+    pub at: u64,
+    /// Who wrote.
+    pub who: Who,
+    /// The table.
+    pub table: String,
+    /// The row, by its key as the statement named it: `sku = 'sku-1'`.
+    pub row: String,
+    /// The token that was written into the fence column, or compared with it.
+    pub token: Option<i64>,
+    /// Whether a row was written.
+    pub accepted: bool,
+    /// Whether the writer believed that it holds the lock while it did not.
+    pub stale: bool,
+    /// Each condition of the WHERE by itself, on the row as it was.
+    pub conditions: Vec<JudgedCondition>,
+    /// Why the write was rejected; empty when it was accepted.
+    pub reasons: Vec<Reason>,
+    /// The verdict in a sentence.
+    pub because: String,
+}
+
+/// One condition of a write, evaluated by itself on the row as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgedCondition {
+    /// As it was written, values filled in: `fence_token < 2`.
+    pub text: String,
+    /// What it is about.
+    pub role: Role,
+    /// What it says of the row; `None` is NULL.
+    pub outcome: Option<bool>,
+}
+
+/// What a condition is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// The column that remembers tokens.
+    Fence,
+    /// The column that counts stock.
+    Stock,
+    /// Anything else.
+    Other,
+}
+
+/// Why a write was rejected.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// A stock condition did not hold.
+    NoStock,
+    /// A fence condition did not hold.
+    Fenced,
+    /// No row has this key.
+    NoSuchRow,
+    /// Another condition did not hold: its text.
+    Condition(String),
+    /// The database answered with an error: its text.
+    Error(String),
+}

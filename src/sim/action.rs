@@ -1,0 +1,96 @@
+//! One choice of whoever drives the world: everything that can happen, and nothing else can.
+
+use super::client::protocol::Request;
+
+/// The place of a client in the order in which the scenario names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub usize);
+
+/// Where a latch is: on which side of which step (an index into the client's protocol).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LatchPoint {
+    /// The request has not been sent.
+    Before(usize),
+    /// The server has done it, and the client has not seen the reply.
+    After(usize),
+}
+
+/// Who types at a console, or runs a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Who {
+    /// A client, on its own connections.
+    Client(ClientId),
+    /// Somebody from outside, on connections of their own.
+    Operator,
+}
+
+/// One choice. An action that is not possible now changes nothing and is answered with the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// `A acquire`: the client sends its next step, which has this index, and sees the reply, unless a latch or
+    /// the server makes it wait.
+    Step {
+        /// Whose step.
+        client: ClientId,
+        /// Which step it has to be.
+        step: usize,
+    },
+    /// `pause A before token`, `pause A after token`, `pause A`: the client pauses when it comes there, or where it is.
+    Pause {
+        /// Who pauses.
+        client: ClientId,
+        /// Where; `None` is where it is now.
+        at: Option<LatchPoint>,
+    },
+    /// `resume A`, `resume A before token`: opens the latch on which the client waits, or the one that is named.
+    Resume {
+        /// Who goes on.
+        client: ClientId,
+        /// Which latch; `None` is the one on which it waits.
+        at: Option<LatchPoint>,
+    },
+    /// `crash A`: the client is gone with all that it knew; its connections close.
+    Crash {
+        /// Who crashes.
+        client: ClientId,
+    },
+    /// `restart A`: a crashed client starts its protocol from the top, with a fresh `{me}`.
+    Restart {
+        /// Who restarts.
+        client: ClientId,
+    },
+    /// `lose A token`: the reply to this step is lost, be it in flight or about to be made.
+    LoseReply {
+        /// Whose reply.
+        client: ClientId,
+        /// To which step.
+        step: usize,
+    },
+    /// `clock +10001ms`: time passes for everybody.
+    Advance {
+        /// How much, in milliseconds.
+        milliseconds: u64,
+    },
+    /// `clock to next deadline`: time passes until one millisecond after the next deadline of a key, or to the end of the
+    /// next wait, whichever comes first.
+    AdvanceToNextDeadline,
+    /// `expire lock:sku-1`: the key's deadline passes now.
+    ExpireNow {
+        /// Which key.
+        key: Vec<u8>,
+    },
+    /// `wipe fence:sku-1`: the key is lost.
+    Wipe {
+        /// Which key.
+        key: Vec<u8>,
+    },
+    /// `operator> GET k`, `A> GET k`: a command or statement typed at a console.
+    Command {
+        /// Who types it.
+        who: Who,
+        /// What is typed, as it is typed.
+        source: String,
+        /// What is typed, read.
+        request: Request,
+    },
+}

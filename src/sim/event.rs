@@ -1,0 +1,329 @@
+//! Facts that an action caused, in the past tense, in the order in which they happened.
+
+use super::action::{ClientId, LatchPoint, Who};
+use super::database::{SqlReply, Value as SqlValue, WriteFact};
+use super::store::reply::Reply;
+use super::store::{Cause, KeyState};
+
+/// A fact, and when it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Milliseconds since the start of the scenario.
+    pub at: u64,
+    /// What happened.
+    pub fact: Fact,
+}
+
+/// Which server did something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Server {
+    /// The Redis-like store.
+    Store,
+    /// The MySQL-like database.
+    Database,
+    /// The card gateway.
+    Gateway,
+    /// No server: the client's own clock.
+    Client,
+}
+
+/// What a request was answered with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// The store's reply.
+    Store(Reply),
+    /// The database's reply.
+    Database(SqlReply),
+    /// The gateway's reply, in the store's form.
+    Gateway(Reply),
+    /// What the client's own clock says, in the store's form.
+    Client(Reply),
+    /// Nothing came back.
+    Lost,
+}
+
+/// A value that a client's variable holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Value {
+    /// Bytes: parameters, `{me}`, bulk strings.
+    Text(Vec<u8>),
+    /// An integer reply or column.
+    Integer(i64),
+    /// NULL from a column.
+    Null,
+}
+
+/// Why a belief ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BeliefEnd {
+    /// The client gave the lock up.
+    Released,
+    /// The client learned that it had lost the lock.
+    Lost,
+    /// The client's run ended.
+    RunEnded,
+    /// The client crashed.
+    Crashed,
+    /// The client took the lock anew; a new belief follows.
+    Renewed,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A request went out. `text` is what the server got: variables filled in, scripts by their names.
+    Sent {
+        /// From whom.
+        who: Who,
+        /// As which step; `None` at a console.
+        step: Option<usize>,
+        /// To which server.
+        server: Server,
+        /// The request.
+        text: String,
+    },
+    /// A key's value or deadline changed.
+    KeyChanged {
+        /// Through whose request; `None` when time or an action did it.
+        who: Option<Who>,
+        /// Which key.
+        key: Vec<u8>,
+        /// What it was; `None`: it was not there.
+        before: Option<KeyState>,
+        /// What it is; `None`: it is gone.
+        after: Option<KeyState>,
+        /// The command, or what else it was.
+        cause: Cause,
+    },
+    /// A script called a command.
+    ScriptCalled {
+        /// Whose script.
+        who: Who,
+        /// The command as the script gave it.
+        argv: Vec<Vec<u8>>,
+        /// The command's reply.
+        reply: Reply,
+    },
+    /// A script wrote to the log.
+    ScriptLogged {
+        /// Whose script.
+        who: Who,
+        /// What it wrote.
+        message: Vec<u8>,
+    },
+    /// A statement that writes was executed.
+    Wrote {
+        /// Whose statement.
+        who: Who,
+        /// What it did to each row that it was about, and why.
+        write: WriteFact,
+    },
+    /// A transaction was committed; the writes in it count from now on.
+    Committed {
+        /// Whose transaction.
+        who: Who,
+    },
+    /// A transaction was rolled back; the writes in it never happened.
+    RolledBack {
+        /// Whose transaction.
+        who: Who,
+    },
+    /// A request waits at a server for something that somebody else holds.
+    Waits {
+        /// Who waits.
+        who: Who,
+        /// Where.
+        server: Server,
+    },
+    /// The gateway charged a card.
+    Charged {
+        /// Who asked.
+        who: Who,
+        /// The gateway's name for the charge.
+        charge: String,
+        /// The order that was named.
+        order: String,
+        /// How much, in the currency's smallest unit.
+        amount: u64,
+    },
+    /// The gateway recognised an idempotency key and gave the earlier charge back without charging again.
+    ChargeRepeated {
+        /// Who asked.
+        who: Who,
+        /// The earlier charge.
+        charge: String,
+        /// Its order.
+        order: String,
+    },
+    /// The gateway gave a charge back.
+    Refunded {
+        /// Who asked.
+        who: Who,
+        /// Which charge.
+        charge: String,
+        /// Its order.
+        order: String,
+    },
+    /// A server answered.
+    Answered {
+        /// Whom.
+        who: Who,
+        /// The request's step; `None` at a console.
+        step: Option<usize>,
+        /// Which server.
+        server: Server,
+        /// The answer.
+        answer: Answer,
+    },
+    /// A client saw the reply to a step, or saw that none will come.
+    Saw {
+        /// Which client.
+        client: ClientId,
+        /// To which step.
+        step: usize,
+        /// What it saw.
+        answer: Answer,
+        /// Which clause fitted; `None`: none did.
+        clause: Option<usize>,
+    },
+    /// A reply was lost on its way.
+    ReplyLost {
+        /// Whose.
+        client: ClientId,
+        /// To which step.
+        step: usize,
+    },
+    /// A client began to believe that it holds a lock.
+    Believed {
+        /// Which client.
+        client: ClientId,
+        /// Which lock.
+        key: Vec<u8>,
+        /// When it sent the request from which it counts, in milliseconds since the start.
+        sent: u64,
+        /// Until when, by its own clock; `None`: without end.
+        until: Option<u64>,
+    },
+    /// A client no longer believes that it holds a lock.
+    BeliefEnded {
+        /// Which client.
+        client: ClientId,
+        /// Which lock.
+        key: Vec<u8>,
+        /// Why.
+        why: BeliefEnd,
+    },
+    /// A variable took a value.
+    Bound {
+        /// Whose variable.
+        client: ClientId,
+        /// Its name.
+        variable: String,
+        /// Its value.
+        value: Value,
+    },
+    /// A client was handed a fencing token, as a `draws` says.
+    Drew {
+        /// Which client.
+        client: ClientId,
+        /// The token.
+        token: Value,
+    },
+    /// A client counts units as sold to an order.
+    Sold {
+        /// Which client.
+        client: ClientId,
+        /// How many.
+        units: u64,
+        /// To which order, where one is known.
+        order: Option<String>,
+    },
+    /// A latch was put where the client has not come yet, or is.
+    LatchSet {
+        /// Whose.
+        client: ClientId,
+        /// Where; `None`: where it is, between steps.
+        at: Option<LatchPoint>,
+    },
+    /// A latch that the client had not reached was taken away.
+    LatchRemoved {
+        /// Whose.
+        client: ClientId,
+        /// Where.
+        at: LatchPoint,
+    },
+    /// A client paused on a latch.
+    Paused {
+        /// Which client.
+        client: ClientId,
+        /// Where; `None`: where it was when it was told to.
+        at: Option<LatchPoint>,
+    },
+    /// A client's latch was opened.
+    Resumed {
+        /// Which client.
+        client: ClientId,
+    },
+    /// A client crashed.
+    Crashed {
+        /// Which client.
+        client: ClientId,
+    },
+    /// A client began a run or an attempt from the top.
+    Started {
+        /// Which client.
+        client: ClientId,
+        /// What `{me}` is in this attempt.
+        me: String,
+    },
+    /// A client waits on its own timer before it goes on.
+    Slept {
+        /// Which client.
+        client: ClientId,
+        /// How long, in milliseconds.
+        milliseconds: u64,
+    },
+    /// A client's own timer ran out.
+    Woke {
+        /// Which client.
+        client: ClientId,
+    },
+    /// A client gave its run up and began to compensate with these steps.
+    Aborted {
+        /// Which client.
+        client: ClientId,
+        /// The steps that it will take.
+        steps: Vec<usize>,
+    },
+    /// A client's run ended; `finished` tells whether it came to its end or stopped before.
+    Ended {
+        /// Which client.
+        client: ClientId,
+        /// Whether the run was finished.
+        finished: bool,
+        /// Why a run ended that was not, in a few words.
+        why: Option<String>,
+    },
+    /// Time passed for everybody.
+    TimePassed {
+        /// How much, in milliseconds.
+        milliseconds: u64,
+    },
+    /// The action was not possible and changed nothing.
+    Refused {
+        /// Why, in a sentence.
+        why: String,
+    },
+}
+
+impl From<SqlValue> for Value {
+    fn from(value: SqlValue) -> Value {
+        match value {
+            SqlValue::Null => Value::Null,
+            other => match other.as_integer() {
+                Some(integer) => Value::Integer(integer),
+                None => Value::Text(other.to_string().into_bytes()),
+            },
+        }
+    }
+}
