@@ -3,3 +3,4 @@
 pub mod property;
 pub mod scenario;
 pub mod sim;
+pub mod timeline;

@@ -42,6 +42,17 @@ pub enum Answer {
     Lost,
 }
 
+impl Answer {
+    /// The answer as the scenario text writes it behind `=>`.
+    pub fn print_short(&self) -> String {
+        match self {
+            Answer::Store(reply) | Answer::Gateway(reply) | Answer::Client(reply) => reply.print_short(),
+            Answer::Database(reply) => reply.print_short(),
+            Answer::Lost => "no reply".to_string(),
+        }
+    }
+}
+
 /// A value that a client's variable holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
@@ -201,7 +212,7 @@ pub enum Fact {
         key: Vec<u8>,
         /// When it sent the request from which it counts, in milliseconds since the start.
         sent: u64,
-        /// Until when, by its own clock; `None`: without end.
+        /// Until when, by its own clock; `None`: without end. The client itself believes on beyond it, until it looks.
         until: Option<u64>,
     },
     /// A client no longer believes that it holds a lock.
@@ -238,12 +249,12 @@ pub enum Fact {
         /// To which order, where one is known.
         order: Option<String>,
     },
-    /// A latch was put where the client has not come yet, or is.
+    /// A latch was put where the client is or may come.
     LatchSet {
         /// Whose.
         client: ClientId,
-        /// Where; `None`: where it is, between steps.
-        at: Option<LatchPoint>,
+        /// Where.
+        at: LatchPoint,
     },
     /// A latch that the client had not reached was taken away.
     LatchRemoved {
@@ -256,8 +267,8 @@ pub enum Fact {
     Paused {
         /// Which client.
         client: ClientId,
-        /// Where; `None`: where it was when it was told to.
-        at: Option<LatchPoint>,
+        /// Where.
+        at: LatchPoint,
     },
     /// A client's latch was opened.
     Resumed {

@@ -1,3 +1,236 @@
 //! Lock clients: they run a protocol step by step, and act on what they believe.
+//!
+//! A client knows only what its replies told it. Its belief that it holds a lock begins with the reply, and its deadline is
+//! counted from the moment of sending, on its own clock; the belief goes on beyond that deadline until the client releases
+//! the lock, learns of the loss, or a step of its own looks at the deadline.
+//!
+//! ```text
+//! time      0                        10000   10001
+//! store     |== lease of A ==============|
+//! A         SET → OK
+//! belief    |== until 10000 =============|~~~~ stale: belief without lease ~~~~
+//! ```
 
 pub mod protocol;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::action::LatchPoint;
+use super::event::{Answer, Value};
+use super::setup::{ClientDeclaration, Setup};
+use protocol::Protocol;
+
+/// A client: where it is in its protocol, its latches, its variables and its beliefs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Client {
+    /// How many attempts it has begun; the current one is the last. 0 for a client without a protocol.
+    pub attempt: u32,
+    /// How many runs are still to come after the current one.
+    pub rounds_left: u32,
+    /// Where it is.
+    pub place: Place,
+    /// The latches that are set and not opened yet.
+    pub latches: BTreeSet<LatchPoint>,
+    /// Its variables: parameters, `me`, and what replies bound.
+    pub variables: BTreeMap<String, Value>,
+    /// The locks that it believes it holds, by key.
+    pub beliefs: BTreeMap<Vec<u8>, Belief>,
+    /// The steps that are still to come of a compensation; `None` in an ordinary run.
+    pub compensation: Option<Vec<usize>>,
+    /// The order that its last CHARGE of this run named.
+    pub order: Option<String>,
+    /// Whether a command typed at its console still waits for its reply.
+    pub console_waits: bool,
+}
+
+/// Where a client is in its protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// It has no protocol.
+    ConsoleOnly,
+    /// It is about to send this step.
+    Ready {
+        /// The step.
+        step: usize,
+    },
+    /// The server has answered, and the reply waits at a latch.
+    InFlight {
+        /// The step.
+        step: usize,
+        /// The answer that it has not seen.
+        answer: Answer,
+        /// Milliseconds since the request was sent.
+        age: u64,
+    },
+    /// The server has not answered yet: something that another one holds is in the way.
+    Blocked {
+        /// The step.
+        step: usize,
+        /// Milliseconds since the request was sent.
+        age: u64,
+    },
+    /// It waits on its own timer.
+    Sleeping {
+        /// Milliseconds to go.
+        remaining: u64,
+        /// What it does then.
+        then: AfterSleep,
+    },
+    /// Its last run ended.
+    Ended {
+        /// Whether it came to its end, or stopped before.
+        finished: bool,
+    },
+    /// It is gone, with all that it knew.
+    Crashed,
+}
+
+/// What a client does when its timer runs out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AfterSleep {
+    /// It is about to send this step.
+    Step(usize),
+    /// It begins a new attempt from the first step.
+    StartOver {
+        /// The protocol's first step.
+        first: usize,
+    },
+    /// It sees the reply `OK` to this step, which was a SLEEP.
+    Answer(usize),
+}
+
+/// What a client believes of a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Belief {
+    /// Milliseconds until its deadline by the client's own clock, 0 from the deadline on; `None`: it has none.
+    pub remaining: Option<u64>,
+}
+
+impl Client {
+    /// A client that has not begun; [`crate::sim::world::World::new`] starts its first attempt.
+    pub fn new(declaration: &ClientDeclaration) -> Client {
+        Client {
+            attempt: 0,
+            rounds_left: declaration.rounds.saturating_sub(1),
+            place: Place::ConsoleOnly,
+            latches: BTreeSet::new(),
+            variables: declaration.parameters.clone(),
+            beliefs: BTreeMap::new(),
+            compensation: None,
+            order: None,
+            console_waits: false,
+        }
+    }
+
+    /// The latch on which it waits, if it does. A client that waits for a server or for its own timer has not come to
+    /// the latch yet.
+    pub fn paused_at(&self) -> Option<LatchPoint> {
+        let has_come = matches!(self.place, Place::Ready { .. } | Place::InFlight { .. });
+        self.latch_point_here()
+            .filter(|point| has_come && self.latches.contains(point))
+    }
+
+    /// The place of the latch that would stop it where it is now; `None` when it has ended, crashed or runs nothing.
+    pub fn latch_point_here(&self) -> Option<LatchPoint> {
+        match self.place {
+            Place::Ready { step }
+            | Place::Sleeping {
+                then: AfterSleep::Step(step),
+                ..
+            } => Some(LatchPoint::Before(step)),
+            Place::InFlight { step, .. }
+            | Place::Blocked { step, .. }
+            | Place::Sleeping {
+                then: AfterSleep::Answer(step),
+                ..
+            } => Some(LatchPoint::After(step)),
+            Place::Sleeping {
+                then: AfterSleep::StartOver { first },
+                ..
+            } => Some(LatchPoint::Before(first)),
+            Place::ConsoleOnly | Place::Ended { .. } | Place::Crashed => None,
+        }
+    }
+
+    /// The step that it is at: about to send, waiting for, or holding an unseen reply to.
+    pub fn current_step(&self) -> Option<usize> {
+        match self.place {
+            Place::Ready { step }
+            | Place::InFlight { step, .. }
+            | Place::Blocked { step, .. }
+            | Place::Sleeping {
+                then: AfterSleep::Step(step) | AfterSleep::Answer(step),
+                ..
+            } => Some(step),
+            _ => None,
+        }
+    }
+
+    /// Whether it has ended its last run, crashed, or runs nothing.
+    pub fn is_over(&self) -> bool {
+        matches!(
+            self.place,
+            Place::ConsoleOnly | Place::Ended { .. } | Place::Crashed
+        )
+    }
+
+    /// Milliseconds until its own timer runs out, if it waits on one.
+    pub fn next_wake(&self) -> Option<u64> {
+        match self.place {
+            Place::Sleeping { remaining, .. } => Some(remaining),
+            _ => None,
+        }
+    }
+
+    /// Lets time pass: timers and deadlines come nearer, ages grow. The caller never lets more pass than
+    /// [`Client::next_wake`] at once.
+    pub fn elapse(&mut self, milliseconds: u64) {
+        match &mut self.place {
+            Place::InFlight { age, .. } | Place::Blocked { age, .. } => *age += milliseconds,
+            Place::Sleeping { remaining, .. } => *remaining = remaining.saturating_sub(milliseconds),
+            _ => {}
+        }
+        for belief in self.beliefs.values_mut() {
+            if let Some(remaining) = &mut belief.remaining {
+                *remaining = remaining.saturating_sub(milliseconds);
+            }
+        }
+    }
+
+    /// Where it is, in a few words: `before write`, `paused before write`, `paused after write`, `waits at write`,
+    /// `sleeps 100 ms`, `done`, `stopped`, `crashed`, `console only`; and `, believes lock:sku-1` for each belief.
+    pub fn state_in_words(&self, protocol: Option<&Protocol>) -> String {
+        let label = |step: usize| {
+            protocol
+                .and_then(|protocol| protocol.steps.get(step))
+                .map_or("", |step| step.label.as_str())
+        };
+        let place = match (self.paused_at(), &self.place) {
+            (Some(LatchPoint::Before(step)), _) => format!("paused before {}", label(step)),
+            (Some(LatchPoint::After(step)), _) => format!("paused after {}", label(step)),
+            (None, Place::Ready { step }) => format!("before {}", label(*step)),
+            (None, Place::InFlight { step, .. } | Place::Blocked { step, .. }) => {
+                format!("waits at {}", label(*step))
+            }
+            (None, Place::Sleeping { remaining, .. }) => {
+                format!("sleeps {}", super::time::in_words(*remaining))
+            }
+            (None, Place::Ended { finished: true }) => "done".to_string(),
+            (None, Place::Ended { finished: false }) => "stopped".to_string(),
+            (None, Place::Crashed) => "crashed".to_string(),
+            (None, Place::ConsoleOnly) => "console only".to_string(),
+        };
+        let beliefs: Vec<String> = self
+            .beliefs
+            .keys()
+            .map(|key| format!(", believes {}", String::from_utf8_lossy(key)))
+            .collect();
+        place + &beliefs.concat()
+    }
+}
+
+/// What `{me}` is in a client's attempt: `A-1` in the first.
+pub fn name_in_attempt(setup: &Setup, client: super::action::ClientId, attempt: u32) -> String {
+    let name = setup.clients.get(client.0).map_or("", |client| client.name.as_str());
+    format!("{name}-{attempt}")
+}

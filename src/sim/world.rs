@@ -1,0 +1,98 @@
+//! A world: every part as it is at one moment.
+
+use std::sync::Arc;
+
+use super::ConnectionId;
+use super::action::{ClientId, Who};
+use super::client::Client;
+use super::database::{Database, DatabaseInput};
+use super::event::Event;
+use super::gateway::Gateway;
+use super::setup::Setup;
+use super::store::{Store, StoreInput};
+use super::time::START_OF_WALL_CLOCK;
+
+/// The store, the database, the gateway, the clients and the clock at one moment. Cloning it is cheap: parts are shared until
+/// one of them changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct World {
+    /// Milliseconds since the start.
+    pub now: u64,
+    /// The Redis-like store.
+    pub store: Store,
+    /// The MySQL-like database.
+    pub database: Database,
+    /// The card gateway.
+    pub gateway: Gateway,
+    /// The clients, in the order of the setup.
+    pub clients: Vec<Arc<Client>>,
+}
+
+impl World {
+    /// The world before the schedule, and what happened to make it so: each client has begun its first attempt.
+    pub fn new(setup: &Setup) -> (World, Vec<Event>) {
+        let mut world = World {
+            now: 0,
+            store: Store::default(),
+            database: Database::default(),
+            gateway: Gateway::default(),
+            clients: setup
+                .clients
+                .iter()
+                .map(|declaration| Arc::new(Client::new(declaration)))
+                .collect(),
+        };
+        world.database.set_found_rows(setup.found_rows);
+        for statement in &setup.statements {
+            world.database.apply(DatabaseInput::Statement {
+                connection: connection_of(Who::Operator),
+                statement,
+                parameters: &[],
+                now: START_OF_WALL_CLOCK,
+            });
+        }
+        for argv in &setup.commands {
+            world.store.apply(StoreInput::Command {
+                connection: connection_of(Who::Operator),
+                argv,
+                now: START_OF_WALL_CLOCK,
+            });
+        }
+        super::step::begin(setup, world)
+    }
+
+    /// The client, where there is one with this place.
+    pub fn client(&self, client: ClientId) -> Option<&Client> {
+        self.clients.get(client.0).map(Arc::as_ref)
+    }
+
+    /// The servers' wall clock, in milliseconds since the Unix epoch.
+    pub fn wall_clock(&self) -> u64 {
+        START_OF_WALL_CLOCK + self.now
+    }
+
+    /// Milliseconds until the next thing that time alone will do: a key lapses (one millisecond after its deadline), a client's
+    /// timer runs out, a wait for a row lock times out. `None` when nothing will.
+    pub fn next_deadline(&self) -> Option<u64> {
+        let keys = self.store.next_deadline().map(|remaining| remaining + 1);
+        let timers = self.clients.iter().filter_map(|client| client.next_wake());
+        let waits = self.database.next_deadline();
+        timers.chain(keys).chain(waits).min()
+    }
+}
+
+/// The connection that somebody has to each server: the operator's is 0, and the clients follow in the order of the setup.
+pub fn connection_of(who: Who) -> ConnectionId {
+    match who {
+        Who::Operator => ConnectionId(0),
+        Who::Client(client) => ConnectionId(client.0 as u32 + 1),
+    }
+}
+
+/// Whose connection this is.
+pub fn owner_of(connection: ConnectionId) -> Who {
+    match connection.0 {
+        0 => Who::Operator,
+        place => Who::Client(ClientId(place as usize - 1)),
+    }
+}
