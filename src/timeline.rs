@@ -77,7 +77,9 @@ impl Entry {
 
     fn who(&self) -> Option<Who> {
         match &self.action {
-            Action::Step { client, .. } | Action::LoseReply { client, .. } => Some(Who::Client(*client)),
+            Action::Step { client, .. } | Action::LoseReply { client, .. } => {
+                Some(Who::Client(*client))
+            }
             Action::Command { who, .. } => Some(*who),
             _ => None,
         }
@@ -178,7 +180,12 @@ impl Timeline {
             kept => self.checkpoints[kept - 1].clone(),
         };
         for place in kept * CHECKPOINT_EVERY..after {
-            advance(&self.setup, &mut moment, place, self.entries[place].action.clone());
+            advance(
+                &self.setup,
+                &mut moment,
+                place,
+                self.entries[place].action.clone(),
+            );
         }
         moment
     }

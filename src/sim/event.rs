@@ -46,7 +46,9 @@ impl Answer {
     /// The answer as the scenario text writes it behind `=>`.
     pub fn print_short(&self) -> String {
         match self {
-            Answer::Store(reply) | Answer::Gateway(reply) | Answer::Client(reply) => reply.print_short(),
+            Answer::Store(reply) | Answer::Gateway(reply) | Answer::Client(reply) => {
+                reply.print_short()
+            }
             Answer::Database(reply) => reply.print_short(),
             Answer::Lost => "no reply".to_string(),
         }

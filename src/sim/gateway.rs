@@ -89,7 +89,9 @@ impl Gateway {
             .parse::<u64>()
             .ok()
             .filter(|amount| *amount > 0)
-            .ok_or_else(|| format!("ERR the amount has to be a whole number above 0, not '{amount}'"))?;
+            .ok_or_else(|| {
+                format!("ERR the amount has to be a whole number above 0, not '{amount}'")
+            })?;
         let earlier = key.and_then(|key| {
             self.charges
                 .iter()
@@ -108,7 +110,9 @@ impl Gateway {
             return Ok((Gateway::name_of(place), GatewayFact::Repeated(place)));
         }
         if self.charges.len() >= MOST_CHARGES {
-            return Err(format!("ERR the gateway remembers at most {MOST_CHARGES} charges"));
+            return Err(format!(
+                "ERR the gateway remembers at most {MOST_CHARGES} charges"
+            ));
         }
         self.charges.push(Charge {
             order: order.to_string(),
@@ -142,8 +146,10 @@ mod tests {
     fn check(lines: &[(&str, &str)]) {
         let mut gateway = Gateway::default();
         for (line, expected) in lines {
-            let arguments: Vec<Vec<u8>> =
-                line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+            let arguments: Vec<Vec<u8>> = line
+                .split(' ')
+                .map(|word| word.as_bytes().to_vec())
+                .collect();
             let got = match gateway.apply(&arguments).0 {
                 Reply::Status(text) | Reply::Error(text) => text,
                 other => format!("{other:?}"),

@@ -182,12 +182,27 @@ impl Client {
         }
     }
 
+    /// Whether time passing changes nothing in it: it waits for nothing and believes nothing.
+    pub fn is_timeless(&self) -> bool {
+        let waits = matches!(
+            self.place,
+            Place::InFlight { .. } | Place::Blocked { .. } | Place::Sleeping { .. }
+        );
+        let counts = self
+            .beliefs
+            .values()
+            .any(|belief| !matches!(belief.remaining, None | Some(0)));
+        !waits && !counts
+    }
+
     /// Lets time pass: timers and deadlines come nearer, ages grow. The caller never lets more pass than
     /// [`Client::next_wake`] at once.
     pub fn elapse(&mut self, milliseconds: u64) {
         match &mut self.place {
             Place::InFlight { age, .. } | Place::Blocked { age, .. } => *age += milliseconds,
-            Place::Sleeping { remaining, .. } => *remaining = remaining.saturating_sub(milliseconds),
+            Place::Sleeping { remaining, .. } => {
+                *remaining = remaining.saturating_sub(milliseconds)
+            }
             _ => {}
         }
         for belief in self.beliefs.values_mut() {
@@ -231,6 +246,9 @@ impl Client {
 
 /// What `{me}` is in a client's attempt: `A-1` in the first.
 pub fn name_in_attempt(setup: &Setup, client: super::action::ClientId, attempt: u32) -> String {
-    let name = setup.clients.get(client.0).map_or("", |client| client.name.as_str());
+    let name = setup
+        .clients
+        .get(client.0)
+        .map_or("", |client| client.name.as_str());
     format!("{name}-{attempt}")
 }

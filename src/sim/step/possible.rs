@@ -1,0 +1,138 @@
+//! Whether an action is possible now, and why not.
+
+use super::Stage;
+use crate::sim::action::{Action, ClientId, LatchPoint, Who};
+use crate::sim::client::Place;
+use crate::sim::time::{END_OF_TIME, in_words};
+
+impl Stage<'_> {
+    pub(super) fn refuse(&self, action: &Action) -> Result<(), String> {
+        match action {
+            Action::Step { client, step } => self.refuse_step(*client, *step),
+            Action::LoseReply { client, step } => match self.place(*client)? {
+                Place::InFlight { step: at, .. } if at == step => Ok(()),
+                _ => self.refuse_step(*client, *step),
+            },
+            Action::Pause { client, at } => self.refuse_pause(*client, *at),
+            Action::Resume { client, at } => self.refuse_resume(*client, *at),
+            Action::Crash { client } => match self.place(*client)? {
+                Place::Crashed => Err(format!("{} has crashed already", self.name(*client))),
+                Place::ConsoleOnly => Err(format!(
+                    "{} runs no protocol that could crash",
+                    self.name(*client)
+                )),
+                _ => Ok(()),
+            },
+            Action::Restart { client } => match self.place(*client)? {
+                Place::Crashed => Ok(()),
+                _ => Err(format!("{} has not crashed", self.name(*client))),
+            },
+            Action::Advance { milliseconds } => self.refuse_advance(*milliseconds),
+            Action::AdvanceToNextDeadline => match self.world.next_deadline() {
+                Some(milliseconds) => self.refuse_advance(milliseconds),
+                None => Err(
+                    "nothing has a deadline: no key has a time to live, and nobody waits"
+                        .to_string(),
+                ),
+            },
+            Action::ExpireNow { key } => match self.world.store.get(key) {
+                None => Err(format!("there is no key {}", String::from_utf8_lossy(key))),
+                Some(state) if state.remaining.is_none() => Err(format!(
+                    "{} has no deadline that could pass",
+                    String::from_utf8_lossy(key)
+                )),
+                Some(_) => Ok(()),
+            },
+            Action::Wipe { key } => match self.world.store.get(key) {
+                None => Err(format!("there is no key {}", String::from_utf8_lossy(key))),
+                Some(_) => Ok(()),
+            },
+            Action::Command { who, .. } => self.refuse_command(*who),
+        }
+    }
+
+    fn refuse_step(&self, client: ClientId, step: usize) -> Result<(), String> {
+        let name = self.name(client);
+        let state = self.client(client)?;
+        if let Some(point) = state.paused_at() {
+            let (side, label) = match point {
+                LatchPoint::Before(step) => ("before", self.label(client, step)),
+                LatchPoint::After(step) => ("after", self.label(client, step)),
+            };
+            return Err(format!(
+                "{name} is paused {side} {label}: resume {name} first"
+            ));
+        }
+        match &state.place {
+            Place::ConsoleOnly => Err(format!("{name} runs no protocol")),
+            Place::Crashed => Err(format!("{name} has crashed: restart {name} first")),
+            Place::Ended { finished: true } => Err(format!("{name} is done")),
+            Place::Ended { finished: false } => Err(format!("{name} has stopped")),
+            Place::Sleeping { remaining, .. } => Err(format!(
+                "{name} waits on its own timer for another {}",
+                in_words(*remaining)
+            )),
+            Place::Blocked { step, .. } | Place::InFlight { step, .. } => Err(format!(
+                "{name} waits for the reply to {}",
+                self.label(client, *step)
+            )),
+            Place::Ready { .. } if state.console_waits => Err(format!(
+                "{name}'s connection waits for the reply to its console"
+            )),
+            Place::Ready { step: at } if *at != step => Err(format!(
+                "{name}'s next step is {}, not {}",
+                self.label(client, *at),
+                self.label(client, step)
+            )),
+            Place::Ready { .. } => Ok(()),
+        }
+    }
+
+    fn refuse_pause(&self, client: ClientId, at: Option<LatchPoint>) -> Result<(), String> {
+        let state = self.client(client)?;
+        let name = self.name(client);
+        let Some(point) = at.or_else(|| state.latch_point_here()) else {
+            return Err(match state.place {
+                Place::Crashed => format!("{name} has crashed"),
+                Place::ConsoleOnly => format!("{name} runs no protocol"),
+                _ => format!("{name} has ended its run"),
+            });
+        };
+        if state.latches.contains(&point) {
+            return Err(format!("{name} has a latch there already"));
+        }
+        Ok(())
+    }
+
+    fn refuse_resume(&self, client: ClientId, at: Option<LatchPoint>) -> Result<(), String> {
+        let state = self.client(client)?;
+        let name = self.name(client);
+        match (at, state.latch_point_here()) {
+            (Some(point), _) if state.latches.contains(&point) => Ok(()),
+            (Some(_), _) => Err(format!("{name} has no latch there")),
+            (None, Some(point)) if state.latches.contains(&point) => Ok(()),
+            (None, _) => Err(format!("{name} is not paused")),
+        }
+    }
+
+    fn refuse_advance(&self, milliseconds: u64) -> Result<(), String> {
+        match self.world.now.checked_add(milliseconds) {
+            Some(then) if then <= END_OF_TIME => Ok(()),
+            _ => Err("the clock goes no further than a hundred years".to_string()),
+        }
+    }
+
+    fn refuse_command(&self, who: Who) -> Result<(), String> {
+        let Who::Client(client) = who else {
+            return Ok(());
+        };
+        let state = self.client(client)?;
+        let name = self.name(client);
+        match state.place {
+            Place::Crashed => Err(format!("{name} has crashed: restart {name} first")),
+            Place::Blocked { .. } => Err(format!("{name}'s connection waits for a reply")),
+            _ if state.console_waits => Err(format!("{name}'s connection waits for a reply")),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Requests on their way: values in place of variables, and who sends them.
+
+use super::Stage;
+use crate::sim::action::{ClientId, Who};
+use crate::sim::client::protocol::{Argument, Request};
+use crate::sim::client::{AfterSleep, Place};
+use crate::sim::database::{SqlError, Statement, Value as SqlValue};
+use crate::sim::event::{Answer, Server, Value};
+use crate::sim::store::reply::Reply;
+use crate::sim::store::{quote_argument, script_sha1};
+
+impl Stage<'_> {
+    /// Sends a client's step. With `lose`, the server does it and the reply is lost.
+    pub(super) fn send(&mut self, client: ClientId, step: usize, lose: bool) {
+        let Some(protocol) = self.protocol(client) else {
+            return;
+        };
+        let request = &protocol.steps[step].request;
+        let who = Who::Client(client);
+        match self.fill(who, request) {
+            Err(why) => self.end_run(client, false, Some(why)),
+            Ok(Filled::Sleep(milliseconds)) => {
+                self.sent(
+                    who,
+                    Some(step),
+                    Server::Client,
+                    format!("SLEEP {milliseconds}"),
+                );
+                self.sleep(client, milliseconds, AfterSleep::Answer(step));
+            }
+            Ok(filled) => {
+                let answer = self.execute(who, Some(step), filled);
+                match answer {
+                    None => {
+                        self.change(client, |state| {
+                            state.place = Place::Blocked { step, age: 0 }
+                        });
+                    }
+                    Some(answer) => self.receive(client, step, answer, 0, lose),
+                }
+            }
+        }
+    }
+
+    pub(super) fn type_command(&mut self, who: Who, request: &Request) {
+        let filled = match self.fill(who, request) {
+            Err(why) | Ok(Filled::Refused(why)) => {
+                let answer = Answer::Client(Reply::Error(format!("ERR {why}")));
+                return self.answered(who, None, Server::Client, &answer);
+            }
+            Ok(Filled::Sleep(_)) => {
+                let answer = Answer::Client(Reply::Error(
+                    "ERR a console does not sleep: move the clock instead".to_string(),
+                ));
+                return self.answered(who, None, Server::Client, &answer);
+            }
+            Ok(filled) => filled,
+        };
+        if self.execute(who, None, filled).is_none()
+            && let Who::Client(client) = who
+        {
+            self.change(client, |state| state.console_waits = true);
+        }
+    }
+
+    /// Puts values into a request's variables.
+    fn fill(&self, who: Who, request: &Request) -> Result<Filled, String> {
+        let values = Values { stage: self, who };
+        Ok(match request {
+            Request::Store(arguments) => Filled::Store {
+                text: values.text_of(arguments)?,
+                argv: values.bytes_of(arguments)?,
+            },
+            Request::Gateway(arguments) => Filled::Gateway {
+                text: values.text_of(arguments)?,
+                argv: values.bytes_of(arguments)?,
+            },
+            Request::Database(Err(error)) => Filled::BrokenStatement(error.clone()),
+            Request::Database(Ok(statement)) => {
+                let parameters = statement
+                    .variables()
+                    .iter()
+                    .map(|name| Ok((name.clone(), SqlValue::from(values.value_of(name)?))))
+                    .collect::<Result<Vec<_>, String>>()?;
+                Filled::Statement {
+                    statement: statement.clone(),
+                    parameters,
+                }
+            }
+            Request::CheckDeadline(key) => match who {
+                Who::Client(client) => Filled::CheckDeadline {
+                    client,
+                    key: values.bytes(key)?,
+                },
+                Who::Operator => Filled::Refused("CHECK looks at a client's own clock".to_string()),
+            },
+            Request::Sleep(milliseconds) => Filled::Sleep(values.number(milliseconds)?),
+        })
+    }
+}
+
+/// A request with values in place of its variables.
+pub(super) enum Filled {
+    Store {
+        argv: Vec<Vec<u8>>,
+        text: String,
+    },
+    Gateway {
+        argv: Vec<Vec<u8>>,
+        text: String,
+    },
+    Statement {
+        statement: Statement,
+        parameters: Vec<(String, SqlValue)>,
+    },
+    BrokenStatement(SqlError),
+    CheckDeadline {
+        client: ClientId,
+        key: Vec<u8>,
+    },
+    Sleep(u64),
+    Refused(String),
+}
+
+/// The values that somebody's variables have.
+pub(super) struct Values<'a, 'b> {
+    pub(super) stage: &'a Stage<'b>,
+    pub(super) who: Who,
+}
+
+impl Values<'_, '_> {
+    pub(super) fn value_of(&self, name: &str) -> Result<Value, String> {
+        let Who::Client(client) = self.who else {
+            return Err(format!("the operator has no variable {{{name}}}"));
+        };
+        self.stage
+            .client(client)?
+            .variables
+            .get(name)
+            .cloned()
+            .ok_or_else(|| format!("{{{name}}} has no value yet"))
+    }
+
+    pub(super) fn bytes(&self, argument: &Argument) -> Result<Vec<u8>, String> {
+        let scripts = &self.stage.setup.scripts;
+        match argument {
+            Argument::Literal(bytes) => Ok(bytes.clone()),
+            Argument::Variable(name) => match self.value_of(name)? {
+                Value::Text(bytes) => Ok(bytes),
+                Value::Integer(integer) => Ok(integer.to_string().into_bytes()),
+                Value::Null => Err(format!("{{{name}}} is NULL")),
+            },
+            Argument::ScriptSource(name) => scripts
+                .get(name)
+                .cloned()
+                .ok_or_else(|| format!("there is no script {name}")),
+            Argument::ScriptSha(name) => scripts
+                .get(name)
+                .map(|source| script_sha1(source).into_bytes())
+                .ok_or_else(|| format!("there is no script {name}")),
+        }
+    }
+
+    pub(super) fn number(&self, argument: &Argument) -> Result<u64, String> {
+        let bytes = self.bytes(argument)?;
+        let text = String::from_utf8_lossy(&bytes);
+        text.parse()
+            .map_err(|_| format!("expected a number of milliseconds, not '{text}'"))
+    }
+
+    fn bytes_of(&self, arguments: &[Argument]) -> Result<Vec<Vec<u8>>, String> {
+        arguments
+            .iter()
+            .map(|argument| self.bytes(argument))
+            .collect()
+    }
+
+    /// The request as one line: scripts by their names, arguments quoted where redis-cli needs it.
+    fn text_of(&self, arguments: &[Argument]) -> Result<String, String> {
+        let words = arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::ScriptSource(name) | Argument::ScriptSha(name) => Ok(name.clone()),
+                other => Ok(quote_argument(&self.bytes(other)?)),
+            })
+            .collect::<Result<Vec<String>, String>>()?;
+        Ok(words.join(" "))
+    }
+}

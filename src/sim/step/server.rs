@@ -1,0 +1,225 @@
+//! What servers do with a request, told as events; replies that they owed from earlier.
+
+use super::Stage;
+use super::request::Filled;
+use crate::sim::action::{ClientId, Who};
+use crate::sim::client::Place;
+use crate::sim::database::{DatabaseFact, DatabaseInput, DatabaseOutput, SqlReply};
+use crate::sim::event::{Answer, BeliefEnd, Fact, Server};
+use crate::sim::gateway::{Gateway, GatewayFact};
+use crate::sim::store::reply::Reply;
+use crate::sim::store::{Cause, KeyState, StoreFact, StoreInput, StoreOutput};
+use crate::sim::world::{connection_of, owner_of};
+
+impl Stage<'_> {
+    /// Has a server do a request, and gives its answer; `None` when the server makes the connection wait.
+    pub(super) fn execute(
+        &mut self,
+        who: Who,
+        step: Option<usize>,
+        filled: Filled,
+    ) -> Option<Answer> {
+        let connection = connection_of(who);
+        let now = self.world.wall_clock();
+        match filled {
+            Filled::Store { argv, text } => {
+                self.sent(who, step, Server::Store, text);
+                let output = self.world.store.apply(StoreInput::Command {
+                    connection,
+                    argv: &argv,
+                    now,
+                });
+                let answer = self.after_store(Some(who), output).map(Answer::Store);
+                self.answered_or_waits(who, step, Server::Store, answer)
+            }
+            Filled::Statement {
+                statement,
+                parameters,
+            } => {
+                self.sent(
+                    who,
+                    step,
+                    Server::Database,
+                    statement.text_with(&parameters),
+                );
+                let output = self.world.database.apply(DatabaseInput::Statement {
+                    connection,
+                    statement: &statement,
+                    parameters: &parameters,
+                    now,
+                });
+                let answer = self.after_database(Some(who), output).map(Answer::Database);
+                self.answered_or_waits(who, step, Server::Database, answer)
+            }
+            Filled::BrokenStatement(error) => {
+                self.sent(who, step, Server::Database, String::new());
+                let answer = Some(Answer::Database(SqlReply::Error(error)));
+                self.answered_or_waits(who, step, Server::Database, answer)
+            }
+            Filled::Gateway { argv, text } => {
+                self.sent(who, step, Server::Gateway, text);
+                let (reply, fact) = self.world.gateway.apply(&argv);
+                self.after_gateway(who, fact);
+                self.answered_or_waits(who, step, Server::Gateway, Some(Answer::Gateway(reply)))
+            }
+            Filled::CheckDeadline { client, key } => {
+                let text = format!("CHECK {}", String::from_utf8_lossy(&key));
+                self.sent(who, step, Server::Client, text);
+                let answer = Answer::Client(self.look_at_deadline(client, &key));
+                self.answered_or_waits(who, step, Server::Client, Some(answer))
+            }
+            Filled::Sleep(_) | Filled::Refused(_) => None,
+        }
+    }
+
+    fn look_at_deadline(&self, client: ClientId, key: &[u8]) -> Reply {
+        let belief = self.world.clients[client.0].beliefs.get(key);
+        let held = belief.is_some_and(|belief| belief.remaining != Some(0));
+        Reply::Status(if held { "held" } else { "lapsed" }.to_string())
+    }
+
+    /// Tells what the store did, delivers the replies of other connections, and gives the reply to `asking`.
+    pub(super) fn after_store(
+        &mut self,
+        asking: Option<Who>,
+        output: StoreOutput,
+    ) -> Option<Reply> {
+        for fact in output.facts {
+            match fact {
+                StoreFact::Key {
+                    key,
+                    before,
+                    after,
+                    cause,
+                } => {
+                    self.after_key(asking, key, before, after, cause);
+                }
+                StoreFact::Command {
+                    connection,
+                    depth,
+                    argv,
+                    reply,
+                } if depth > 0 => {
+                    self.note(Fact::ScriptCalled {
+                        who: owner_of(connection),
+                        argv,
+                        reply,
+                    });
+                }
+                StoreFact::Log { message, .. } => {
+                    if let Some(who) = asking {
+                        self.note(Fact::ScriptLogged { who, message });
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut own = None;
+        for (connection, reply) in output.replies {
+            match owner_of(connection) {
+                who if Some(who) == asking && own.is_none() => own = Some(reply),
+                who => self.late_reply(who, Server::Store, Answer::Store(reply)),
+            }
+        }
+        own
+    }
+
+    fn after_key(
+        &mut self,
+        asking: Option<Who>,
+        key: Vec<u8>,
+        before: Option<KeyState>,
+        after: Option<KeyState>,
+        cause: Cause,
+    ) {
+        let who = asking.filter(|_| matches!(cause, Cause::Command(_)));
+        let gone = before.is_some() && after.is_none();
+        self.note(Fact::KeyChanged {
+            who,
+            key: key.clone(),
+            before,
+            after,
+            cause,
+        });
+        if let (true, Some(Who::Client(client))) = (gone, who) {
+            self.end_belief(client, &key, BeliefEnd::Released);
+        }
+    }
+
+    /// Tells what the database did, delivers the replies of other connections, and gives the reply to `asking`.
+    pub(super) fn after_database(
+        &mut self,
+        asking: Option<Who>,
+        output: DatabaseOutput,
+    ) -> Option<SqlReply> {
+        for fact in output.facts {
+            match fact {
+                DatabaseFact::Write(write) => {
+                    let who = owner_of(write.connection);
+                    self.note(Fact::Wrote { who, write });
+                }
+                DatabaseFact::Committed { connection } => {
+                    self.note(Fact::Committed {
+                        who: owner_of(connection),
+                    });
+                }
+                DatabaseFact::RolledBack { connection } => {
+                    self.note(Fact::RolledBack {
+                        who: owner_of(connection),
+                    });
+                }
+                _ => {}
+            }
+        }
+        let mut own = None;
+        for (connection, reply) in output.replies {
+            match owner_of(connection) {
+                who if Some(who) == asking && own.is_none() => own = Some(reply),
+                who => self.late_reply(who, Server::Database, Answer::Database(reply)),
+            }
+        }
+        own
+    }
+
+    fn after_gateway(&mut self, who: Who, fact: Option<GatewayFact>) {
+        let Some(fact) = fact else { return };
+        let (GatewayFact::Charged(place)
+        | GatewayFact::Repeated(place)
+        | GatewayFact::Refunded(place)) = fact;
+        let charge = Gateway::name_of(place);
+        let (order, amount) = {
+            let charge = &self.world.gateway.charges()[place];
+            (charge.order.clone(), charge.amount)
+        };
+        if let (Who::Client(client), false) = (who, matches!(fact, GatewayFact::Refunded(_))) {
+            self.change(client, |state| state.order = Some(order.clone()));
+        }
+        self.note(match fact {
+            GatewayFact::Charged(_) => Fact::Charged {
+                who,
+                charge,
+                order,
+                amount,
+            },
+            GatewayFact::Repeated(_) => Fact::ChargeRepeated { who, charge, order },
+            GatewayFact::Refunded(_) => Fact::Refunded { who, charge, order },
+        });
+    }
+
+    /// A reply that a server owed somebody since an earlier action.
+    fn late_reply(&mut self, who: Who, server: Server, answer: Answer) {
+        let Who::Client(client) = who else {
+            return self.answered(who, None, server, &answer);
+        };
+        match self.world.clients[client.0].place {
+            Place::Blocked { step, age } => {
+                self.answered(who, Some(step), server, &answer);
+                self.receive(client, step, answer, age, false);
+            }
+            _ => {
+                self.answered(who, None, server, &answer);
+                self.change(client, |state| state.console_waits = false);
+            }
+        }
+    }
+}
