@@ -1,0 +1,739 @@
+//! The whole page minus the DOM: what it shows, and what each thing that a user does changes.
+//!
+//! ```text
+//! Msg ──► Session::update ──► document (text), timeline (worlds), cursor, branches ──► notices
+//! ```
+//!
+//! A click applies one action and adds one line; it neither parses the text nor replays the schedule. Editing the text replays
+//! it. A text that does not parse is kept as a draft beside the last good one, and nothing that would write the text is possible
+//! until it parses.
+
+mod document;
+
+pub use document::Document;
+
+use std::sync::Arc;
+
+use crate::property::{Property, Verdict};
+use crate::scenario::{self, Reading, TextError};
+use crate::sim::action::{Action, ClientId, LatchPoint, Who};
+use crate::sim::client::Place;
+use crate::sim::event::{Answer, Fact};
+use crate::sim::setup::{Setup, Watch};
+use crate::sim::step::refusal;
+use crate::sim::world::World;
+use crate::timeline::{MOST_ACTIONS, Moment, Timeline};
+
+/// How many steps one Run takes at most.
+pub const MOST_STEPS_OF_A_RUN: usize = 200;
+
+/// How many changes can be undone.
+pub const MOST_UNDO: usize = 10_000;
+
+/// How many branches are kept; the oldest goes first.
+pub const MOST_BRANCHES: usize = 50;
+
+/// Something that a user does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Msg {
+    /// One action at the cursor. In the past it begins a branch, and the old one is kept.
+    Act(Action),
+    /// A command or statement typed at a console.
+    Type {
+        /// At whose console.
+        who: Who,
+        /// What is typed.
+        source: String,
+    },
+    /// Steps of a client until it is paused, blocked or done.
+    Run(ClientId),
+    /// The client's next step, with its reply lost.
+    LoseReply(ClientId),
+    /// Puts a latch there, or takes it away.
+    ToggleLatch {
+        /// Whose.
+        client: ClientId,
+        /// Where.
+        at: LatchPoint,
+    },
+    /// Seeds the counter of this `watch` line (from 0) from the table: a SELECT MAX and a SET.
+    Reseed(usize),
+    /// Moves the cursor to after this many actions.
+    GoTo(usize),
+    /// Undoes the last change, whatever it was.
+    Undo,
+    /// Does again what was undone.
+    Redo,
+    /// The text, as it was edited.
+    Edit(String),
+    /// The text as the canonical printer writes it.
+    Format,
+    /// Writes an `expect` part that pins what is so at the end of the schedule.
+    PinExpectations,
+    /// Opens another text with its cursor (`None`: at its end); what was open is kept as a branch if it was changed.
+    Open {
+        /// The text.
+        text: String,
+        /// How many actions have been played.
+        cursor: Option<usize>,
+    },
+    /// Opens a kept branch, and keeps the current text in its place.
+    SwitchBranch(usize),
+    /// Forgets a kept branch.
+    DeleteBranch(usize),
+    /// Adds a client that runs this protocol (`None`: with a console only).
+    AddClient {
+        /// Its name.
+        name: String,
+        /// The protocol's name.
+        protocol: Option<String>,
+    },
+    /// Removes a client with its lines of the schedule.
+    RemoveClient(ClientId),
+    /// Adds a protocol of the library, with the tables, scripts and roles that it needs.
+    AddProtocol(String),
+}
+
+/// A text that was left for another one, kept in the browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branch {
+    /// What it is called.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// Where its cursor stood.
+    pub cursor: usize,
+}
+
+/// Something to tell the user, once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Nothing went wrong.
+    Said(String),
+    /// It could not be done, and why.
+    Refused(String),
+}
+
+/// One reply that differs from what stands behind `=>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Which action.
+    pub action: usize,
+    /// What stands there.
+    pub expected: String,
+    /// What was replied, or why the action was refused.
+    pub got: String,
+}
+
+/// A step back, and forward again.
+#[derive(Clone, Debug)]
+enum Change {
+    /// These schedule lines were added, and the cursor was there before.
+    Added {
+        lines: Vec<(String, Action)>,
+        cursor: usize,
+    },
+    /// The whole text was replaced.
+    Replaced { before: Kept, after: Kept },
+}
+
+/// A whole text with its cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Kept {
+    text: String,
+    cursor: usize,
+}
+
+/// The page's state: all that the views show is derived from it.
+#[derive(Clone, Debug)]
+pub struct Session {
+    document: Document,
+    reading: Arc<Reading>,
+    timeline: Timeline,
+    cursor: usize,
+    /// The moment at the cursor.
+    moment: Moment,
+    draft: Option<(String, Vec<TextError>)>,
+    mismatches: Vec<Mismatch>,
+    undo: Vec<Change>,
+    redo: Vec<Change>,
+    branches: Vec<Branch>,
+    /// The text as it was opened, to tell whether it was changed.
+    opened: String,
+    revision: u64,
+}
+
+impl Session {
+    /// A session on this text, with the cursor after this many actions (`None`: at the end).
+    pub fn new(text: &str, cursor: Option<usize>) -> Result<Session, Vec<TextError>> {
+        let reading = scenario::read(text)?;
+        let timeline = replay(&reading);
+        let cursor = cursor.unwrap_or(usize::MAX).min(timeline.len());
+        Ok(Session {
+            document: document_of(text, &reading),
+            mismatches: mismatches(&reading, &timeline),
+            moment: timeline.moment(cursor),
+            reading: Arc::new(reading),
+            timeline,
+            cursor,
+            draft: None,
+            undo: Vec::new(),
+            redo: Vec::new(),
+            branches: Vec::new(),
+            opened: text.to_string(),
+            revision: 0,
+        })
+    }
+
+    /// Does what the user asks, and gives what to tell them.
+    pub fn update(&mut self, msg: Msg) -> Vec<Notice> {
+        let outcome = match msg {
+            Msg::GoTo(cursor) => {
+                self.go_to(cursor);
+                Ok(None)
+            }
+            Msg::Undo => self.undo(),
+            Msg::Redo => self.redo(),
+            Msg::Edit(text) => self.edit(text),
+            Msg::Open { text, cursor } => self.open(&text, cursor),
+            Msg::SwitchBranch(place) => self.switch_branch(place),
+            Msg::DeleteBranch(place) => self.delete_branch(place),
+            other => match self.why_not_writable() {
+                Some(why) => Err(why),
+                None => self.write(other),
+            },
+        };
+        match outcome {
+            Ok(None) => Vec::new(),
+            Ok(Some(said)) => vec![Notice::Said(said)],
+            Err(why) => vec![Notice::Refused(why)],
+        }
+    }
+
+    fn write(&mut self, msg: Msg) -> Result<Option<String>, String> {
+        match msg {
+            Msg::Act(action) => self.act(action),
+            Msg::Type { who, source } => self.type_command(who, source),
+            Msg::Run(client) => self.run(client),
+            Msg::LoseReply(client) => {
+                let step = self.world().client(client).and_then(|client| client.current_step());
+                let step = step.ok_or("the client has no step whose reply could be lost")?;
+                self.act(Action::LoseReply { client, step })
+            }
+            Msg::ToggleLatch { client, at } => self.act(self.latch_action(client, at)),
+            Msg::Reseed(watch) => self.reseed(watch),
+            Msg::Format => {
+                let text = scenario::format(&self.text()).map_err(|errors| first(&errors))?;
+                self.replace(text, self.cursor).map(|()| Some("The text is formatted".to_string()))
+            }
+            Msg::PinExpectations => {
+                let text = scenario::edit::pin_expectations(&self.text(), &self.timeline)
+                    .map_err(|errors| first(&errors))?;
+                self.replace(text, self.cursor)
+                    .map(|()| Some("The expectations say what is so at the end of the schedule".to_string()))
+            }
+            Msg::AddClient { name, protocol } => {
+                let text = scenario::edit::add_client(&self.text(), &name, protocol.as_deref())
+                    .map_err(|errors| first(&errors))?;
+                self.replace(text, self.cursor).map(|()| Some(format!("{name} is there")))
+            }
+            Msg::RemoveClient(client) => {
+                let name = self.client_name(client).to_string();
+                let text = scenario::edit::remove_client(&self.text(), &name)
+                    .map_err(|errors| first(&errors))?;
+                let cursor = self.cursor - self.lines_of(client, self.cursor);
+                self.replace(text, cursor).map(|()| Some(format!("{name} is removed")))
+            }
+            Msg::AddProtocol(name) => {
+                let text = scenario::edit::add_protocol(&self.text(), &name)
+                    .map_err(|errors| first(&errors))?;
+                self.replace(text, self.cursor).map(|()| Some(format!("The protocol {name} is there")))
+            }
+            Msg::GoTo(_)
+            | Msg::Undo
+            | Msg::Redo
+            | Msg::Edit(_)
+            | Msg::Open { .. }
+            | Msg::SwitchBranch(_)
+            | Msg::DeleteBranch(_) => Ok(None),
+        }
+    }
+
+    // What is shown.
+
+    /// The text's lines: the last good one while a draft does not parse.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The text as it was last good.
+    pub fn text(&self) -> String {
+        self.document.text()
+    }
+
+    /// The text that the editor shows: the draft while there is one.
+    pub fn edited_text(&self) -> String {
+        match &self.draft {
+            Some((draft, _)) => draft.clone(),
+            None => self.text(),
+        }
+    }
+
+    /// What is wrong with the draft, all at once; empty when the text parses.
+    pub fn errors(&self) -> &[TextError] {
+        self.draft.as_ref().map_or(&[], |(_, errors)| errors)
+    }
+
+    /// What was read before the schedule, the title and the expectations.
+    pub fn reading(&self) -> &Arc<Reading> {
+        &self.reading
+    }
+
+    /// What stands before the schedule.
+    pub fn setup(&self) -> &Arc<Setup> {
+        self.timeline.setup()
+    }
+
+    /// The schedule, with what each of its actions caused.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// How many actions have been played at the cursor.
+    pub fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    /// The world at the cursor.
+    pub fn world(&self) -> &World {
+        &self.moment.world
+    }
+
+    /// The verdicts at the cursor, as if the schedule ended there.
+    pub fn verdicts(&self) -> Vec<(Property, Verdict)> {
+        self.moment.judge.verdicts(self.setup(), &self.moment.world)
+    }
+
+    /// The replies that differ from what stands behind `=>`, in order.
+    pub fn mismatches(&self) -> &[Mismatch] {
+        &self.mismatches
+    }
+
+    /// The branches that are kept, the oldest first.
+    pub fn branches(&self) -> &[Branch] {
+        &self.branches
+    }
+
+    /// Puts kept branches in place, as a saved session brings them back.
+    pub fn set_branches(&mut self, branches: Vec<Branch>) {
+        self.branches = branches;
+        self.branches.truncate(MOST_BRANCHES);
+    }
+
+    /// Grows with every change of text, cursor or branches.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Whether the text differs from what was opened.
+    pub fn is_changed(&self) -> bool {
+        self.text() != self.opened
+    }
+
+    /// Whether there is something to undo.
+    pub fn can_undo(&self) -> bool {
+        !self.undo.is_empty() || self.draft.is_some()
+    }
+
+    /// Whether there is something to do again.
+    pub fn can_redo(&self) -> bool {
+        !self.redo.is_empty()
+    }
+
+    /// Why nothing that writes the text is possible now: the draft's first error; `None` when it is.
+    pub fn why_not_writable(&self) -> Option<String> {
+        let (_, errors) = self.draft.as_ref()?;
+        let error = errors.first()?;
+        Some(format!("the text does not parse: line {}: {}", error.line, error.message))
+    }
+
+    /// Why the action is not possible at the cursor, in a sentence; `None` when it is.
+    pub fn why_not(&self, action: &Action) -> Option<String> {
+        self.why_not_writable()
+            .or_else(|| refusal(self.setup(), self.world(), action))
+    }
+
+    /// The client's next step as an action, where it has one.
+    pub fn next_step(&self, client: ClientId) -> Option<Action> {
+        let step = self.world().client(client)?.current_step()?;
+        Some(Action::Step { client, step })
+    }
+
+    /// What toggling the latch there means now: to put it, or to take it away.
+    pub fn latch_action(&self, client: ClientId, at: LatchPoint) -> Action {
+        let is_set = self
+            .world()
+            .client(client)
+            .is_some_and(|client| client.latches.contains(&at));
+        let is_here = self.world().client(client).and_then(|client| client.paused_at()) == Some(at);
+        match is_set {
+            true => Action::Resume { client, at: Some(at).filter(|_| !is_here) },
+            false => Action::Pause { client, at: Some(at) },
+        }
+    }
+
+    /// A client's name.
+    pub fn client_name(&self, client: ClientId) -> &str {
+        self.setup().clients.get(client.0).map_or("", |client| client.name.as_str())
+    }
+
+    // Acting.
+
+    /// Adds an action at the cursor, if it is possible.
+    fn act(&mut self, action: Action) -> Result<Option<String>, String> {
+        if let Some(why) = self.why_not(&action) {
+            return Err(why);
+        }
+        self.add(|session| Ok(vec![session.append(action)?]))
+    }
+
+    /// Adds schedule lines at the cursor as one change. In the past, the whole text is kept as a branch first and the schedule is
+    /// cut at the cursor.
+    fn add(&mut self, append: impl FnOnce(&mut Session) -> Result<Vec<(String, Action)>, String>) -> Result<Option<String>, String> {
+        let cursor = self.cursor;
+        if cursor == self.timeline.len() {
+            let lines = append(self)?;
+            self.remember(Change::Added { lines, cursor });
+            return Ok(None);
+        }
+        let before = self.kept();
+        let name = self.keep_branch(format!("{}, before action {}", self.title(), cursor + 1));
+        self.cut_at_cursor();
+        append(self)?;
+        let after = self.kept();
+        self.remember(Change::Replaced { before, after });
+        Ok(Some(format!("The old branch is kept as “{name}”")))
+    }
+
+    /// Plays one action at the end and writes its line.
+    fn append(&mut self, action: Action) -> Result<(String, Action), String> {
+        if self.timeline.len() >= MOST_ACTIONS {
+            return Err(format!("a schedule has at most {MOST_ACTIONS} actions"));
+        }
+        let setup = self.setup().clone();
+        let entry = self.timeline.push(action.clone());
+        let reply = entry.reply_in_short();
+        let line = scenario::print_schedule_line(&setup, &action, reply.as_deref());
+        self.document.append(&line);
+        self.cursor = self.timeline.len();
+        self.moment = self.timeline.moment(self.cursor);
+        self.revision += 1;
+        Ok((line, action))
+    }
+
+    fn cut_at_cursor(&mut self) {
+        let reading = Arc::make_mut(&mut self.reading);
+        reading.schedule.truncate(self.cursor);
+        reading.expectations.clear();
+        self.document.cut(self.cursor);
+        self.timeline.truncate(self.cursor);
+        self.mismatches.retain(|mismatch| mismatch.action < self.cursor);
+    }
+
+    fn type_command(&mut self, who: Who, source: String) -> Result<Option<String>, String> {
+        let source = source.trim().to_string();
+        if source.is_empty() {
+            return Ok(None);
+        }
+        let request = scenario::read_request(&source, self.setup(), who)
+            .map_err(|error| error.message.clone())?;
+        self.act(Action::Command { who, source, request })
+    }
+
+    fn run(&mut self, client: ClientId) -> Result<Option<String>, String> {
+        let action = self.next_step(client).ok_or("the client has no next step")?;
+        if let Some(why) = self.why_not(&action) {
+            return Err(why);
+        }
+        self.add(|session| session.steps_until_it_waits(client))
+    }
+
+    fn steps_until_it_waits(&mut self, client: ClientId) -> Result<Vec<(String, Action)>, String> {
+        let mut lines = Vec::new();
+        while lines.len() < MOST_STEPS_OF_A_RUN {
+            let Some(action) = self.next_step(client).filter(|action| self.why_not(action).is_none()) else {
+                break;
+            };
+            let here = |session: &Session| {
+                let client = session.world().client(client);
+                client.map(|client| (client.place.clone(), client.attempt))
+            };
+            let before = here(self);
+            lines.push(self.append(action)?);
+            // A step that leads back to itself waits for something that only others can change.
+            if here(self) == before {
+                break;
+            }
+        }
+        Ok(lines)
+    }
+
+    fn reseed(&mut self, place: usize) -> Result<Option<String>, String> {
+        let watch = self.setup().watches.get(place).cloned().ok_or("there is no such watch line")?;
+        let Watch { counter: Some(counter), fence: Some(fence), .. } = watch else {
+            return Err("to reseed, a watch line has to name the counter and the fence: \
+                        `watch counter KEY, fence TABLE.COLUMN`"
+                .to_string());
+        };
+        self.add(|session| {
+            let select = format!("SELECT MAX({}) FROM {}", fence.column, fence.table);
+            let read = session.append(session.operator_command(select)?)?;
+            let seed = session.selected_number().unwrap_or(0);
+            let key = crate::sim::store::quote_argument(&counter);
+            let set = session.append(session.operator_command(format!("SET {key} {seed}"))?)?;
+            Ok(vec![read, set])
+        })
+    }
+
+    fn operator_command(&self, source: String) -> Result<Action, String> {
+        let who = Who::Operator;
+        let request = scenario::read_request(&source, self.setup(), who)
+            .map_err(|error| error.message.clone())?;
+        Ok(Action::Command { who, source, request })
+    }
+
+    /// The number that the last action's SELECT gave; `None` for NULL.
+    fn selected_number(&self) -> Option<i64> {
+        use crate::sim::database::SqlReply;
+        match self.timeline.entries().last()?.answer()? {
+            Answer::Database(SqlReply::Rows { rows, .. }) => rows.first()?.first()?.as_integer(),
+            _ => None,
+        }
+    }
+
+    // Moving.
+
+    fn go_to(&mut self, cursor: usize) {
+        self.cursor = cursor.min(self.timeline.len());
+        self.moment = self.timeline.moment(self.cursor);
+        self.revision += 1;
+    }
+
+    // Changing the text.
+
+    fn edit(&mut self, text: String) -> Result<Option<String>, String> {
+        match scenario::read(&text) {
+            Err(errors) => {
+                self.draft = Some((text, errors));
+                self.revision += 1;
+                Ok(None)
+            }
+            Ok(reading) => {
+                let at_end = self.cursor == self.timeline.len();
+                let cursor = if at_end { usize::MAX } else { self.cursor };
+                let before = self.kept();
+                self.draft = None;
+                if before.text == text {
+                    self.revision += 1;
+                    return Ok(None);
+                }
+                self.put(&text, reading, cursor);
+                let after = self.kept();
+                self.remember(Change::Replaced { before, after });
+                Ok(None)
+            }
+        }
+    }
+
+    fn replace(&mut self, text: String, cursor: usize) -> Result<(), String> {
+        let reading = scenario::read(&text).map_err(|errors| first(&errors))?;
+        let before = self.kept();
+        self.put(&text, reading, cursor);
+        let after = self.kept();
+        self.remember(Change::Replaced { before, after });
+        Ok(())
+    }
+
+    fn open(&mut self, text: &str, cursor: Option<usize>) -> Result<Option<String>, String> {
+        let reading = scenario::read(text).map_err(|errors| first(&errors))?;
+        let said = self.is_changed().then(|| {
+            let title = self.title();
+            let name = self.keep_branch(title);
+            format!("Your work is kept as “{name}”")
+        });
+        let before = self.kept();
+        self.draft = None;
+        self.put(text, reading, cursor.unwrap_or(usize::MAX));
+        self.opened = self.text();
+        let after = self.kept();
+        self.remember(Change::Replaced { before, after });
+        Ok(said)
+    }
+
+    /// What the text is called: its title, or what it is without one.
+    pub fn title(&self) -> String {
+        match self.reading.title.as_str() {
+            "" => "Untitled".to_string(),
+            title => title.to_string(),
+        }
+    }
+
+    fn put(&mut self, text: &str, reading: Reading, cursor: usize) {
+        self.timeline = replay(&reading);
+        self.document = document_of(text, &reading);
+        self.mismatches = mismatches(&reading, &self.timeline);
+        self.reading = Arc::new(reading);
+        self.go_to(cursor);
+    }
+
+    // Undo, redo, branches.
+
+    fn kept(&self) -> Kept {
+        Kept { text: self.text(), cursor: self.cursor }
+    }
+
+    fn remember(&mut self, change: Change) {
+        self.undo.push(change);
+        self.redo.clear();
+        if self.undo.len() > MOST_UNDO {
+            self.undo.remove(0);
+        }
+        self.revision += 1;
+    }
+
+    fn undo(&mut self) -> Result<Option<String>, String> {
+        if self.draft.take().is_some() {
+            self.revision += 1;
+            return Ok(Some("The text is the last good one again".to_string()));
+        }
+        let change = self.undo.pop().ok_or("there is nothing to undo")?;
+        match &change {
+            Change::Added { lines, cursor } => {
+                for _ in lines {
+                    self.document.take_last();
+                }
+                self.timeline.truncate(self.timeline.len() - lines.len());
+                self.go_to(*cursor);
+            }
+            Change::Replaced { before, .. } => self.restore(before)?,
+        }
+        self.redo.push(change);
+        Ok(None)
+    }
+
+    fn redo(&mut self) -> Result<Option<String>, String> {
+        self.draft = None;
+        let change = self.redo.pop().ok_or("there is nothing to do again")?;
+        match &change {
+            Change::Added { lines, .. } => {
+                for (line, action) in lines {
+                    self.timeline.push(action.clone());
+                    self.document.append(line);
+                }
+                self.go_to(usize::MAX);
+            }
+            Change::Replaced { after, .. } => self.restore(after)?,
+        }
+        self.undo.push(change);
+        Ok(None)
+    }
+
+    fn restore(&mut self, kept: &Kept) -> Result<(), String> {
+        let reading = scenario::read(&kept.text).map_err(|errors| first(&errors))?;
+        self.put(&kept.text, reading, kept.cursor);
+        Ok(())
+    }
+
+    fn keep_branch(&mut self, name: String) -> String {
+        let taken = |name: &str| self.branches.iter().any(|branch| branch.name == name);
+        let name = match taken(&name) {
+            false => name,
+            true => (2..)
+                .map(|number| format!("{name} ({number})"))
+                .find(|name| !taken(name))
+                .unwrap_or(name),
+        };
+        let Kept { text, cursor } = self.kept();
+        self.branches.push(Branch { name: name.clone(), text, cursor });
+        if self.branches.len() > MOST_BRANCHES {
+            self.branches.remove(0);
+        }
+        name
+    }
+
+    fn switch_branch(&mut self, place: usize) -> Result<Option<String>, String> {
+        let branch = self.branches.get(place).cloned().ok_or("there is no such branch")?;
+        let reading = scenario::read(&branch.text).map_err(|errors| first(&errors))?;
+        let before = self.kept();
+        self.draft = None;
+        self.put(&branch.text, reading, branch.cursor);
+        self.branches[place].text = before.text.clone();
+        self.branches[place].cursor = before.cursor;
+        let after = self.kept();
+        self.remember(Change::Replaced { before, after });
+        Ok(Some("The two branches have changed places".to_string()))
+    }
+
+    fn delete_branch(&mut self, place: usize) -> Result<Option<String>, String> {
+        if place >= self.branches.len() {
+            return Err("there is no such branch".to_string());
+        }
+        let branch = self.branches.remove(place);
+        self.revision += 1;
+        Ok(Some(format!("“{}” is deleted", branch.name)))
+    }
+
+    /// How many of the first `until` actions are this client's.
+    fn lines_of(&self, client: ClientId, until: usize) -> usize {
+        self.timeline.entries()[..until]
+            .iter()
+            .filter(|entry| client_of(&entry.action) == Some(client))
+            .count()
+    }
+}
+
+/// The client whose action this is.
+pub fn client_of(action: &Action) -> Option<ClientId> {
+    match action {
+        Action::Step { client, .. }
+        | Action::LoseReply { client, .. }
+        | Action::Pause { client, .. }
+        | Action::Resume { client, .. }
+        | Action::Crash { client }
+        | Action::Restart { client }
+        | Action::Command { who: Who::Client(client), .. } => Some(*client),
+        _ => None,
+    }
+}
+
+fn replay(reading: &Reading) -> Timeline {
+    let actions = reading.schedule.iter().map(|line| line.action.clone());
+    Timeline::replay(reading.setup.clone(), actions)
+}
+
+fn document_of(text: &str, reading: &Reading) -> Document {
+    Document::new(text, reading.schedule.iter().map(|line| line.line))
+}
+
+fn mismatches(reading: &Reading, timeline: &Timeline) -> Vec<Mismatch> {
+    let lines = reading.schedule.iter().zip(timeline.entries()).enumerate();
+    lines
+        .filter_map(|(action, (line, entry))| {
+            let refused = entry.refusal().map(str::to_string);
+            let expected = line.expected.clone();
+            let got = match (&refused, &expected) {
+                (Some(why), _) => why.clone(),
+                (None, Some(_)) => entry.reply_in_short().unwrap_or_else(|| "no reply".to_string()),
+                (None, None) => return None,
+            };
+            let same = refused.is_none() && expected.as_deref() == Some(got.as_str());
+            (!same).then(|| Mismatch { action, expected: expected.unwrap_or_default(), got })
+        })
+        .collect()
+}
+
+fn first(errors: &[TextError]) -> String {
+    errors
+        .first()
+        .map_or_else(|| "the text does not parse".to_string(), |error| error.to_string())
+}
