@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::property::{LedgerEntry, Property};
-use crate::sim::action::Action;
+use crate::sim::action::{Action, Who};
 use crate::sim::setup::Setup;
 
 /// A text that was read without an error.
@@ -95,7 +95,17 @@ pub struct ExpectedWrite {
 
 impl ExpectedWrite {
     /// An entry of the ledger in an expectation's words.
-    pub fn of(_entry: &LedgerEntry, _setup: &Setup) -> ExpectedWrite {
-        todo!()
+    pub fn of(entry: &LedgerEntry, setup: &Setup) -> ExpectedWrite {
+        let who = match entry.who {
+            Who::Client(client) => setup
+                .clients
+                .get(client.0)
+                .map_or("?", |client| client.name.as_str()),
+            Who::Operator => "operator",
+        };
+        ExpectedWrite {
+            who: who.to_string(),
+            verdict: entry.verdict(),
+        }
     }
 }
