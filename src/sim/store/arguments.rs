@@ -46,6 +46,20 @@ pub fn split_arguments(line: &str) -> Result<Vec<Argument>, ArgumentError> {
     }
 }
 
+/// One argument as a line of redis-cli needs it: as it is where that is safe, in double quotes otherwise. Text that looks like one of a
+/// scenario's variables is quoted too.
+pub fn quote_argument(bytes: &[u8]) -> String {
+    let plain = !bytes.is_empty()
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\'))
+        && !bytes.starts_with(b"{");
+    match std::str::from_utf8(bytes) {
+        Ok(text) if plain => text.to_string(),
+        _ => super::reply::quote(bytes),
+    }
+}
+
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | 9..=13)
 }

@@ -68,7 +68,7 @@ use reply::Reply;
 use run::Run;
 use scripting::Scripts;
 
-pub use arguments::{Argument, ArgumentError, split_arguments};
+pub use arguments::{Argument, ArgumentError, quote_argument, split_arguments};
 pub use hashes::Hash;
 pub use keyspace::KeyState;
 pub use lists::List;
@@ -192,6 +192,12 @@ pub enum Cause {
     ExpiredNow,
     /// It was lost, by [`StoreInput::Wipe`].
     Wiped,
+}
+
+/// The digest by which EVALSHA names a script: SHA-1 of its text as 40 hexadecimal digits in lower case (Redis documentation, "Scripting
+/// with Lua").
+pub fn script_sha1(source: &[u8]) -> String {
+    sha1::hex_digest(source)
 }
 
 impl Store {
