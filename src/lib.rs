@@ -4,3 +4,5 @@ pub mod property;
 pub mod scenario;
 pub mod sim;
 pub mod timeline;
+#[cfg(feature = "ui")]
+pub mod ui;

@@ -1,6 +1,28 @@
 //! Named sentences over events, each with a verdict: holds, broken, or not yet put to the test.
+//!
+//! A property that nothing has tried to break is not green. Stock that never went negative says nothing about a fence that no
+//! stale holder ever ran into; so every property says what puts it to the test, and what it still takes.
+//!
+//! ```text
+//! events ──► Judge ──► lock ──► takings, leases, beliefs        one file for each group of properties
+//!              │       token, fence, stock, charge
+//!              ├─────► ledger: each write with its verdict
+//!              └─────► verdicts, in the order of Property::ALL
+//! ```
+
+mod charge;
+mod fence;
+mod findings;
+mod judge;
+mod ledger;
+mod lock;
+mod stock;
+mod told;
+mod token;
 
 use crate::sim::action::{ClientId, Who};
+
+pub use judge::Judge;
 
 /// A named sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +89,33 @@ impl Property {
             }
             Property::NoDoubleCharge => "nobody is charged twice",
             Property::SoldIsPaid => "everything sold is paid",
+        }
+    }
+
+    /// The property that a text means: its sentence, or the beginning of it as long as only one sentence begins so. Capitals, a full
+    /// stop, `…` and `...` at the end make no difference.
+    ///
+    /// # Errors
+    ///
+    /// The sentences that could be meant, when several begin so; all of them, when none does.
+    pub fn named(text: &str) -> Result<Property, Vec<Property>> {
+        let wanted = text
+            .trim()
+            .trim_end_matches(['.', '…'])
+            .trim_end()
+            .to_lowercase();
+        let all = Property::ALL;
+        if let Some(property) = all.into_iter().find(|property| property.sentence() == wanted) {
+            return Ok(property);
+        }
+        let meant: Vec<Property> = all
+            .into_iter()
+            .filter(|property| !wanted.is_empty() && property.sentence().starts_with(&wanted))
+            .collect();
+        match meant.as_slice() {
+            [property] => Ok(*property),
+            [] => Err(all.to_vec()),
+            _ => Err(meant),
         }
     }
 }

@@ -130,8 +130,18 @@ pub struct ExpectedWrite {
 
 impl ExpectedWrite {
     /// An entry of the ledger in an expectation's words.
-    pub fn of(_entry: &LedgerEntry, _setup: &Setup) -> ExpectedWrite {
-        todo!()
+    pub fn of(entry: &LedgerEntry, setup: &Setup) -> ExpectedWrite {
+        let who = match entry.who {
+            Who::Client(client) => setup
+                .clients
+                .get(client.0)
+                .map_or("?", |client| client.name.as_str()),
+            Who::Operator => "operator",
+        };
+        ExpectedWrite {
+            who: who.to_string(),
+            verdict: entry.verdict(),
+        }
     }
 }
 

@@ -1,3 +1,305 @@
-//! The Redis-like store.
+//! The Redis-like store: what Redis 7.0 answers, byte for byte, as a pure value.
+//!
+//! A [`Store`] changes only by [`Store::apply`]: a command of a connection, time that passes, a
+//! connection that goes, a key that is lost. What comes back are the replies and, in the order in
+//! which they happened, the facts: keys that changed and commands that ran. The way of a command:
+//!
+//! ```text
+//! StoreInput ── dispatch ── table ── handler (one file per data type) ── run ── keyspace
+//!                  │                     │                                │
+//!            transactions            scripting                    facts, watchers, waits
+//! ```
+//!
+//! Time within the store is only what is left: every deadline is kept as remaining milliseconds and
+//! [`expiry`] has the one rule by which it passes.
+//!
+//! ```text
+//! SET k v PX 1000      PTTL 1000        PTTL 0, still there      gone
+//! ──┼──────────────────────┼────────────────┼──────────────────────┼──▶
+//!   0                      0              1000                   1001
+//! ```
+//!
+//! Departures from Redis 7.0.15, all on purpose:
+//! - Where Redis goes by the order of a hash table with a random seed (KEYS, SMEMBERS, large hashes),
+//!   the order here is that of the bytes; where it draws at random (RANDOMKEY, SPOP, SRANDMEMBER,
+//!   HRANDFIELD, ZRANDMEMBER), the first in that order is drawn.
+//! - Keys go in the very millisecond in which they lapse, so DBSIZE never counts lapsed ones.
+//! - A string holds at most a mebibyte (Redis: 512), the whole store four; beyond that it answers as
+//!   Redis does at its limits (`proto-max-bulk-len`, `maxmemory`).
+//! - One database; SELECT knows 0 to 15 by name and refuses all but 0.
+//! - Some commands of Redis are not there; they say so instead of "unknown command".
 
+#![allow(dead_code)]
+
+mod arguments;
+mod blocking;
+mod call;
+mod connection;
+mod dispatch;
+mod expiry;
+mod glob;
+mod hashes;
+mod keys;
+mod keyspace;
+mod lists;
+mod long_double;
+mod number;
+mod publish;
 pub mod reply;
+mod run;
+mod scan;
+mod scripting;
+mod sets;
+mod sha1;
+mod sorted_sets;
+mod strings;
+mod table;
+mod transactions;
+mod value;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::ConnectionId;
+use blocking::Wait;
+use connection::Connection;
+use keyspace::Keyspace;
+use reply::Reply;
+use run::Run;
+use scripting::Scripts;
+
+pub use arguments::{Argument, ArgumentError, quote_argument, split_arguments};
+pub use hashes::Hash;
+pub use keyspace::KeyState;
+pub use lists::List;
+pub use sets::Set;
+pub use sorted_sets::{Score, SortedSet};
+pub use table::{Command, find_command};
+pub use value::{Bytes, Value};
+
+/// One server with its keys, connections, blocked commands and script cache.
+///
+/// Two stores are equal when no further input can tell them apart; a clone shares what it holds and
+/// copies on the first write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Store {
+    keyspace: Keyspace,
+    /// Only connections that differ from a fresh one.
+    connections: Arc<BTreeMap<ConnectionId, Connection>>,
+    /// The blocked commands, the one that has waited longest first.
+    waits: Arc<Vec<Wait>>,
+    scripts: Scripts,
+}
+
+/// What can happen to a store.
+#[derive(Clone, Copy, Debug)]
+pub enum StoreInput<'a> {
+    /// Time passes: lapses keys, ends blocked waits.
+    Elapse {
+        /// Milliseconds.
+        ms: u64,
+    },
+    /// One command of one connection.
+    Command {
+        /// The connection that sends it.
+        connection: ConnectionId,
+        /// The name of the command and its arguments.
+        argv: &'a [Vec<u8>],
+        /// The server's wall clock in milliseconds since the Unix epoch; only TIME, EXPIREAT,
+        /// SET EXAT and the like read it.
+        now: u64,
+    },
+    /// The connection is gone: its MULTI queue, WATCHes, subscriptions and blocked command go.
+    Disconnect {
+        /// The connection that goes.
+        connection: ConnectionId,
+    },
+    /// A key's deadline passes now, however far away it was.
+    ExpireNow {
+        /// The key; without a deadline, nothing happens and [`StoreOutput::refused`] says so.
+        key: &'a [u8],
+    },
+    /// The key is lost (eviction, failover, operator).
+    Wipe {
+        /// The key; where it does not exist, nothing happens and [`StoreOutput::refused`] says so.
+        key: &'a [u8],
+    },
+}
+
+/// What came of one input.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StoreOutput {
+    /// The replies in the order in which they were sent, also those to other connections: published
+    /// messages and the ends of their blocked commands.
+    pub replies: Vec<(ConnectionId, Reply)>,
+    /// What happened, in order; the key facts of a command stand before its command fact.
+    pub facts: Vec<StoreFact>,
+    /// Why nothing happened, where the input could not be applied.
+    pub refused: Option<&'static str>,
+}
+
+/// Something that happened in the store.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum StoreFact {
+    /// A command was answered.
+    Command {
+        /// The connection that sent it.
+        connection: ConnectionId,
+        /// 0 when it was sent as such; one more for each script or EXEC that it ran within.
+        depth: u8,
+        /// The name and the arguments as sent.
+        argv: Vec<Vec<u8>>,
+        /// The reply; the last one, of a command with several.
+        reply: Reply,
+    },
+    /// A key was written: value or deadline, also when both are as before.
+    Key {
+        /// The key.
+        key: Vec<u8>,
+        /// What it held before; `None` when it was not there.
+        before: Option<KeyState>,
+        /// What it holds now; `None` when it is gone.
+        after: Option<KeyState>,
+        /// Why.
+        cause: Cause,
+    },
+    /// A message was published.
+    Published {
+        /// The channel.
+        channel: Vec<u8>,
+        /// The message.
+        message: Vec<u8>,
+        /// How many connections received it.
+        receivers: usize,
+    },
+    /// A script wrote to the server's log with redis.log.
+    Log {
+        /// 0 debug, 1 verbose, 2 notice, 3 warning.
+        level: i64,
+        /// The text.
+        message: Vec<u8>,
+    },
+}
+
+/// Why a key changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cause {
+    /// A command wrote it; the name in upper case.
+    Command(&'static str),
+    /// Its deadline passed.
+    Lapse,
+    /// Its deadline was made to pass, by [`StoreInput::ExpireNow`].
+    ExpiredNow,
+    /// It was lost, by [`StoreInput::Wipe`].
+    Wiped,
+}
+
+/// The digest by which EVALSHA names a script: SHA-1 of its text as 40 hexadecimal digits in lower case (Redis documentation, "Scripting
+/// with Lua").
+pub fn script_sha1(source: &[u8]) -> String {
+    sha1::hex_digest(source)
+}
+
+impl Store {
+    /// Applies one input; the same store and input give the same store and output, always.
+    pub fn apply(&mut self, input: StoreInput<'_>) -> StoreOutput {
+        let mut output = StoreOutput::default();
+        match input {
+            StoreInput::Elapse { ms } => expiry::elapse(&mut Run::new(self, &mut output), ms),
+            StoreInput::Command {
+                connection,
+                argv,
+                now,
+            } => {
+                let mut run = Run::new(self, &mut output);
+                run.connection = connection;
+                run.now = now;
+                dispatch::command(&mut run, argv);
+                blocking::serve_ready(&mut run);
+            }
+            StoreInput::Disconnect { connection } => self.disconnect(connection),
+            StoreInput::ExpireNow { key } => {
+                expiry::expire_now(&mut Run::new(self, &mut output), key)
+            }
+            StoreInput::Wipe { key } => {
+                let mut run = Run::new(self, &mut output);
+                if !run.change(key, None, Cause::Wiped) {
+                    output.refused = Some("there is no such key");
+                }
+            }
+        }
+        self.forget_fresh_connections();
+        output
+    }
+
+    /// Every key and its state, in byte order.
+    pub fn keys(&self) -> impl Iterator<Item = (&[u8], KeyState)> {
+        self.keyspace
+            .iter()
+            .map(|(key, state)| (&key[..], state.clone()))
+    }
+
+    /// The state of one key; `None` where it does not exist.
+    pub fn get(&self, key: &[u8]) -> Option<KeyState> {
+        self.keyspace.get(key).cloned()
+    }
+
+    /// The smallest remaining time in milliseconds, of keys and of blocked commands; when one more
+    /// than that has passed, something lapses.
+    pub fn next_deadline(&self) -> Option<u64> {
+        let waits = self.waits.iter().filter_map(|wait| wait.remaining).min();
+        self.keyspace.next_deadline().into_iter().chain(waits).min()
+    }
+
+    /// The blocked command of a connection, as it was sent; `None` where it waits for nothing.
+    pub fn blocked(&self, connection: ConnectionId) -> Option<&[Vec<u8>]> {
+        self.waits
+            .iter()
+            .find(|wait| wait.connection == connection)
+            .map(|wait| &wait.argv[..])
+    }
+
+    /// The commands that a connection has queued since MULTI; `None` outside of a transaction.
+    pub fn queued(&self, connection: ConnectionId) -> Option<&[Vec<Vec<u8>>]> {
+        self.connections
+            .get(&connection)?
+            .queue
+            .as_ref()
+            .map(|queue| &queue.commands[..])
+    }
+
+    /// The keys that a connection watches, and whether one of them has been touched since.
+    pub fn watched(&self, connection: ConnectionId) -> (Vec<&[u8]>, bool) {
+        match self.connections.get(&connection) {
+            Some(state) => (
+                state.watched.iter().map(Vec::as_slice).collect(),
+                state.touched,
+            ),
+            None => (Vec::new(), false),
+        }
+    }
+
+    fn disconnect(&mut self, connection: ConnectionId) {
+        if self.connections.contains_key(&connection) {
+            Arc::make_mut(&mut self.connections).remove(&connection);
+        }
+        if self.waits.iter().any(|wait| wait.connection == connection) {
+            Arc::make_mut(&mut self.waits).retain(|wait| wait.connection != connection);
+        }
+    }
+
+    fn connection(&mut self, connection: ConnectionId) -> &mut Connection {
+        Arc::make_mut(&mut self.connections)
+            .entry(connection)
+            .or_default()
+    }
+
+    fn forget_fresh_connections(&mut self) {
+        if self.connections.values().any(Connection::is_fresh) {
+            Arc::make_mut(&mut self.connections).retain(|_, connection| !connection.is_fresh());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! The ledger of writes: each with its verdict, and the reason in words.
+//!
+//! A write is accepted when it wrote the row. When it did not, each condition of its WHERE is looked at by itself on the row as it
+//! was, and those that did not hold are why: `no stock`, `fenced`, another condition, or no such row at all. So the ledger can
+//! say what the fence would have done where something else stopped a write.
+
+use super::{JudgedCondition, LedgerEntry, Reason, Role};
+use crate::sim::setup::{Column, Setup};
+
+/// What a statement did to one row, or that there was none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RowWrite {
+    /// The table's name.
+    pub table: String,
+    /// Names the row for people: `sku = 'sku-1'`.
+    pub label: String,
+    /// Names the row for good: the table and the primary key.
+    pub identity: String,
+    /// Whether there was such a row, or there is one now.
+    pub exists: bool,
+    /// Whether the row was written.
+    pub accepted: bool,
+    /// Each condition of the WHERE, on the row as it was.
+    pub conditions: Vec<JudgedCondition>,
+    /// The integers of watched columns, as they were and as they are; `None`: no such row, NULL, or no integer.
+    pub values: Vec<ColumnValues>,
+    /// The token that the fence conditions compare with.
+    pub compared: Option<i64>,
+    /// The error that the statement was answered with.
+    pub error: Option<String>,
+}
+
+/// A watched column of a row, before and after a write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ColumnValues {
+    /// The column's name.
+    pub column: String,
+    /// What it was.
+    pub before: Option<i64>,
+    /// What it is.
+    pub after: Option<i64>,
+}
+
+impl RowWrite {
+    /// Whether any condition is about the fence.
+    pub fn has_fence(&self) -> bool {
+        self.of_role(Role::Fence).next().is_some()
+    }
+
+    /// Whether a fence condition did not hold.
+    pub fn is_fenced(&self) -> bool {
+        self.exists && self.of_role(Role::Fence).any(|condition| condition.outcome != Some(true))
+    }
+
+    /// Whether there is such a row and every condition but the fence's held.
+    pub fn others_pass(&self) -> bool {
+        self.exists
+            && self.error.is_none()
+            && self
+                .conditions
+                .iter()
+                .all(|condition| condition.role == Role::Fence || condition.outcome == Some(true))
+    }
+
+    /// The fence conditions as they stand.
+    pub fn fence_texts(&self) -> String {
+        let texts: Vec<&str> = self
+            .of_role(Role::Fence)
+            .map(|condition| condition.text.as_str())
+            .collect();
+        texts.join(" AND ")
+    }
+
+    /// The watched column before and after.
+    pub fn values_of(&self, column: &Column) -> Option<&ColumnValues> {
+        self.is_of(column)
+            .then(|| {
+                self.values
+                    .iter()
+                    .find(|values| values.column.eq_ignore_ascii_case(&column.column))
+            })
+            .flatten()
+    }
+
+    /// Whether the column's table is the one that was written.
+    pub fn is_of(&self, column: &Column) -> bool {
+        column.table.eq_ignore_ascii_case(&self.table)
+    }
+
+    fn of_role(&self, role: Role) -> impl Iterator<Item = &JudgedCondition> {
+        self.conditions
+            .iter()
+            .filter(move |condition| condition.role == role)
+    }
+
+    /// Why the row was not written; empty when it was.
+    fn reasons(&self) -> Vec<Reason> {
+        if self.accepted {
+            return Vec::new();
+        }
+        if let Some(error) = &self.error {
+            return vec![Reason::Error(error.clone())];
+        }
+        if !self.exists {
+            return vec![Reason::NoSuchRow];
+        }
+        let mut reasons: Vec<Reason> = self
+            .conditions
+            .iter()
+            .filter(|condition| condition.outcome != Some(true))
+            .map(|condition| match condition.role {
+                Role::Stock => Reason::NoStock,
+                Role::Fence => Reason::Fenced,
+                Role::Other => Reason::Condition(condition.text.clone()),
+            })
+            .collect();
+        reasons.sort();
+        reasons.dedup();
+        reasons
+    }
+}
+
+/// Which part a condition plays that names these columns of the table.
+pub(super) fn role_of(setup: &Setup, table: &str, columns: &[String]) -> Role {
+    let names = |column: &Option<Column>| {
+        column.as_ref().is_some_and(|column| {
+            column.table.eq_ignore_ascii_case(table)
+                && columns
+                    .iter()
+                    .any(|name| name.eq_ignore_ascii_case(&column.column))
+        })
+    };
+    if setup.watches.iter().any(|watch| names(&watch.fence)) {
+        Role::Fence
+    } else if setup.watches.iter().any(|watch| names(&watch.stock)) {
+        Role::Stock
+    } else {
+        Role::Other
+    }
+}
+
+/// What the ledger says of a write; `lease_end` is how the lease of a stale writer ended.
+pub(super) fn entry(
+    here: super::findings::Here<'_>,
+    who: crate::sim::action::Who,
+    row: &RowWrite,
+    token: Option<i64>,
+    stale: bool,
+    lease_end: Option<&str>,
+) -> LedgerEntry {
+    let reasons = row.reasons();
+    LedgerEntry {
+        action: here.action,
+        at: here.at,
+        who,
+        table: row.table.clone(),
+        row: row.label.clone(),
+        token,
+        accepted: row.accepted,
+        stale,
+        conditions: row.conditions.clone(),
+        because: sentence(here.who(who), row, token, &reasons, stale, lease_end),
+        reasons,
+    }
+}
+
+fn sentence(
+    name: &str,
+    row: &RowWrite,
+    token: Option<i64>,
+    reasons: &[Reason],
+    stale: bool,
+    lease_end: Option<&str>,
+) -> String {
+    let with = token.map_or(String::new(), |token| format!(" with token {token}"));
+    let verdict = if row.accepted {
+        format!("{name}'s write{with} was accepted")
+    } else {
+        format!("{name}'s write{with} was rejected: {}", explain(row, reasons))
+    };
+    let fence = if row.accepted || !row.has_fence() || row.is_fenced() || !row.exists {
+        String::new()
+    } else {
+        format!("; the fence would have let it pass, as {} held", row.fence_texts())
+    };
+    let staleness = match (stale, lease_end) {
+        (false, _) => String::new(),
+        (true, Some(end)) => format!("; {name} still believed that it held the lock, but its lease {end}"),
+        (true, None) => format!("; {name} believed that it held the lock, and did not"),
+    };
+    format!("{verdict}{fence}{staleness}.")
+}
+
+fn explain(row: &RowWrite, reasons: &[Reason]) -> String {
+    match reasons {
+        [] => "it would have changed nothing".to_string(),
+        [Reason::Error(error)] => error.clone(),
+        [Reason::NoSuchRow] => format!("there is no row with {}", row.label),
+        _ => {
+            let failed: Vec<String> = row
+                .conditions
+                .iter()
+                .filter(|condition| condition.outcome != Some(true))
+                .map(|condition| failed(row, condition))
+                .collect();
+            failed.join(", and ")
+        }
+    }
+}
+
+/// `qty >= 1 did not hold (no stock)`.
+fn failed(row: &RowWrite, condition: &JudgedCondition) -> String {
+    let outcome = match condition.outcome {
+        None => "was NULL",
+        Some(_) => "did not hold",
+    };
+    let what = match condition.role {
+        Role::Stock => " (no stock)",
+        Role::Fence => " (fenced)",
+        Role::Other => "",
+    };
+    let stood: Vec<String> = row
+        .values
+        .iter()
+        .filter(|values| condition.text.contains(&values.column))
+        .filter_map(|values| Some(format!("{} was {}", values.column, values.before?)))
+        .collect();
+    let stood = match stood.as_slice() {
+        [] => String::new(),
+        stood => format!(": {}", stood.join(", ")),
+    };
+    format!("{} {outcome}{what}{stood}", condition.text)
+}
+
+impl LedgerEntry {
+    /// The verdict in an expectation's words: `accepted`, `rejected (no stock, fenced), stale`, and `, fence would pass` for a write
+    /// that a fence condition let through while another one stopped it.
+    pub fn verdict(&self) -> String {
+        let mut words = if self.accepted {
+            "accepted".to_string()
+        } else {
+            let reasons: Vec<String> = self.reasons.iter().map(Reason::to_string).collect();
+            match reasons.as_slice() {
+                [] => "rejected (nothing to change)".to_string(),
+                reasons => format!("rejected ({})", reasons.join(", ")),
+            }
+        };
+        if self.stale {
+            words.push_str(", stale");
+        }
+        if self.fence_would_pass() {
+            words.push_str(", fence would pass");
+        }
+        words
+    }
+
+    /// Whether a fence condition let the write through while something else stopped it.
+    pub fn fence_would_pass(&self) -> bool {
+        let mut fences = self
+            .conditions
+            .iter()
+            .filter(|condition| condition.role == Role::Fence)
+            .peekable();
+        !self.accepted
+            && fences.peek().is_some()
+            && fences.all(|condition| condition.outcome == Some(true))
+    }
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reason::NoStock => formatter.write_str("no stock"),
+            Reason::Fenced => formatter.write_str("fenced"),
+            Reason::NoSuchRow => formatter.write_str("no such row"),
+            Reason::Condition(text) | Reason::Error(text) => formatter.write_str(text),
+        }
+    }
+}

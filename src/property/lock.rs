@@ -1,0 +1,383 @@
+//! Who holds a lock in truth, who believes that they do, and three properties of that: at most one believer, only the owner
+//! releases or prolongs, and every lock has a deadline.
+//!
+//! A lock is *taken* when a client's request makes its key appear, or puts a value of its own in place of another's. Each taking is
+//! an [`Acquisition`], and newer and older go by the order of acquisitions alone. An acquisition is *live* while its key is
+//! there; it *is a client's* from the taking until a request of that client deletes the key, its run ends, or it crashes.
+//!
+//! ```text
+//! A takes        A's key lapses     B takes             A's run ends
+//! ──┼─────────────────┼──────────────┼────────────────────┼──────▶
+//!   A's acquisition:  live           not live             no longer A's
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Property;
+use super::findings::{Findings, Here};
+use super::told::Told;
+use crate::sim::action::{ClientId, Who};
+use crate::sim::store::{Cause, KeyState, find_command, quote_argument};
+use crate::sim::time::in_words;
+
+/// The place of a taking in the order of takings. Only the order counts: numbers are given anew as soon as nothing
+/// can tell them apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Acquisition(pub u32);
+
+/// What is remembered of one watched lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct LockMemory {
+    live: Option<Lease>,
+    current: BTreeMap<ClientId, Acquisition>,
+    believers: BTreeSet<ClientId>,
+    next: Acquisition,
+    last_believer: Option<ClientId>,
+    endings: Told<BTreeMap<ClientId, Ending>>,
+}
+
+/// An acquisition whose key is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Lease {
+    acquisition: Acquisition,
+    owner: ClientId,
+}
+
+/// How a client's latest lease ended, and when.
+#[derive(Clone, Debug)]
+struct Ending {
+    at: u64,
+    how: How,
+}
+
+#[derive(Clone, Debug)]
+enum How {
+    Lapsed,
+    Lost,
+    Replaced(Option<Who>),
+    Deleted(Option<Who>),
+}
+
+/// A change of the lock's key.
+pub(super) struct KeyChange<'a> {
+    pub key: &'a [u8],
+    /// Through whose request; `None`: time or a fault.
+    pub who: Option<Who>,
+    pub before: Option<&'a KeyState>,
+    pub after: Option<&'a KeyState>,
+    pub cause: Cause,
+}
+
+/// A client that holds, or held, the lock when it wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Holder {
+    pub client: ClientId,
+    pub acquisition: Acquisition,
+    /// Whether its key was there.
+    pub live: bool,
+}
+
+impl LockMemory {
+    /// Judges a change of the lock's key and remembers it. Gives the client that took the lock by it.
+    pub fn key_changed(
+        &mut self,
+        here: Here<'_>,
+        findings: &mut Findings,
+        change: &KeyChange<'_>,
+    ) -> Option<ClientId> {
+        let Some(Who::Client(client)) = change.who else {
+            self.changed_from_outside(here, change);
+            return None;
+        };
+        let Some(before) = change.before else {
+            return change.after.map(|_| self.take(client));
+        };
+        self.judge_owner(here, findings, client, change);
+        let Some(after) = change.after else {
+            self.end_live(here, How::Deleted(change.who));
+            self.current.remove(&client);
+            return None;
+        };
+        let is_own = self.live.is_some_and(|lease| {
+            lease.owner == client && self.current.get(&client) == Some(&lease.acquisition)
+        });
+        if is_own || before.value == after.value {
+            return None;
+        }
+        self.end_live(here, How::Replaced(change.who));
+        Some(self.take(client))
+    }
+
+    /// Time, a fault or somebody from outside changed the key: no client's doing.
+    fn changed_from_outside(&mut self, here: Here<'_>, change: &KeyChange<'_>) {
+        match (change.before, change.after) {
+            (_, None) => self.end_live(
+                here,
+                match change.cause {
+                    Cause::Command(_) => How::Deleted(change.who),
+                    Cause::Lapse => How::Lapsed,
+                    Cause::ExpiredNow | Cause::Wiped => How::Lost,
+                },
+            ),
+            (Some(before), Some(after)) if before.value == after.value => {}
+            (_, Some(_)) => self.end_live(here, How::Replaced(change.who)),
+        }
+    }
+
+    fn take(&mut self, client: ClientId) -> ClientId {
+        self.next = Acquisition(self.next.0 + 1);
+        let lease = Lease {
+            acquisition: self.next,
+            owner: client,
+        };
+        self.live = Some(lease);
+        self.current.insert(client, lease.acquisition);
+        self.endings.0.remove(&client);
+        client
+    }
+
+    fn end_live(&mut self, here: Here<'_>, how: How) {
+        let Some(lease) = self.live.take() else {
+            return;
+        };
+        // A key goes one millisecond after its deadline, and the deadline is what people speak of.
+        let at = match how {
+            How::Lapsed => here.at.saturating_sub(1),
+            _ => here.at,
+        };
+        self.endings.0.insert(lease.owner, Ending { at, how });
+    }
+
+    fn judge_owner(
+        &self,
+        here: Here<'_>,
+        findings: &mut Findings,
+        client: ClientId,
+        change: &KeyChange<'_>,
+    ) {
+        let Some(lease) = self.live.filter(|lease| lease.owner != client) else {
+            return;
+        };
+        let (name, owner) = (here.name(client), here.name(lease.owner));
+        let key = String::from_utf8_lossy(change.key);
+        let command = match change.cause {
+            Cause::Command(command) => command,
+            _ => "request",
+        };
+        let same_value = match (change.before, change.after) {
+            (Some(before), Some(after)) => before.value == after.value,
+            _ => false,
+        };
+        let did = match (change.after, same_value) {
+            (None, _) => format!("deleted {key}"),
+            (Some(_), true) => format!("changed the deadline of {key}"),
+            (Some(_), false) => format!("put a value of its own into {key}"),
+        };
+        let own = self
+            .lease_end(here, client)
+            .map_or(String::new(), |end| format!(": {name}'s own lease {end}"));
+        let because = format!(
+            "{name}'s {command} {did} at {}, and the lock was {owner}'s by then{own}.",
+            here.time()
+        );
+        findings.broke(
+            here,
+            Property::OwnerOnly,
+            vec![client, lease.owner],
+            Vec::new(),
+            because,
+        );
+    }
+
+    /// A client's request ended. `left` is what it left of the lock's key, where it changed the key.
+    pub fn request_ended(
+        &self,
+        here: Here<'_>,
+        findings: &mut Findings,
+        client: ClientId,
+        key: &[u8],
+        left: &KeyState,
+    ) {
+        let key = String::from_utf8_lossy(key);
+        let name = here.name(client);
+        match left.remaining {
+            None => findings.broke(
+                here,
+                Property::LockHasDeadline,
+                vec![client],
+                Vec::new(),
+                format!(
+                    "{name}'s request at {} left {key} without a deadline: should {name} crash before it sets one, the lock stays \
+                     for ever.",
+                    here.time()
+                ),
+            ),
+            Some(remaining) => findings.tested(Property::LockHasDeadline, || {
+                format!("{name} took {key} and gave it a deadline of {} in one request.", in_words(remaining))
+            }),
+        }
+    }
+
+    /// A client's request named the lock's key and left it as it was. Such a request puts the owner's rights to the test
+    /// when the lock is somebody else's, and the request neither only reads nor asks for the lock.
+    pub fn request_left_it(
+        &self,
+        here: Here<'_>,
+        findings: &mut Findings,
+        client: ClientId,
+        key: &[u8],
+        text: &str,
+    ) {
+        let Some(lease) = self.live.filter(|lease| lease.owner != client) else {
+            return;
+        };
+        let mut words = text.split_whitespace();
+        let command = words.next().unwrap_or_default();
+        let key_word = quote_argument(key);
+        if only_reads(command) || !words.any(|word| word == key_word) {
+            return;
+        }
+        findings.tested(Property::OwnerOnly, || {
+            format!(
+                "{}'s `{text}` found that the lock was {}'s, and left it alone.",
+                here.name(client),
+                here.name(lease.owner)
+            )
+        });
+    }
+
+    /// A client began to believe that it holds the lock.
+    pub fn believed(
+        &mut self,
+        here: Here<'_>,
+        findings: &mut Findings,
+        client: ClientId,
+        key: &[u8],
+    ) {
+        let key = String::from_utf8_lossy(key);
+        let name = here.name(client);
+        let other = self.believers.iter().find(|other| **other != client);
+        if let Some(&other) = other {
+            let ended: Vec<String> = [other, client]
+                .into_iter()
+                .filter_map(|client| Some((client, self.lease_end(here, client)?)))
+                .map(|(client, end)| format!("{}'s lease {end}", here.name(client)))
+                .collect();
+            let though = match ended.as_slice() {
+                [] => String::new(),
+                ended => format!(", though {}", ended.join(" and ")),
+            };
+            let because = format!(
+                "From {} on both {} and {name} believed that they held {key}{though}.",
+                here.time(),
+                here.name(other)
+            );
+            findings.broke(
+                here,
+                Property::OneBeliever,
+                vec![other, client],
+                Vec::new(),
+                because,
+            );
+        } else if let Some(last) = self.last_believer.filter(|last| *last != client) {
+            findings.tested(Property::OneBeliever, || {
+                format!(
+                    "{name} came to believe that it holds {key} only after {} had stopped believing it.",
+                    here.name(last)
+                )
+            });
+        }
+        self.believers.insert(client);
+        self.last_believer = Some(client);
+    }
+
+    /// A client no longer believes that it holds the lock.
+    pub fn belief_ended(&mut self, client: ClientId) {
+        self.believers.remove(&client);
+    }
+
+    /// A client asked for the lock and did not get it.
+    pub fn refused(
+        &self,
+        here: Here<'_>,
+        findings: &mut Findings,
+        client: ClientId,
+        key: &[u8],
+    ) {
+        let Some(&holder) = self.believers.iter().find(|other| **other != client) else {
+            return;
+        };
+        findings.tested(Property::OneBeliever, || {
+            format!(
+                "{} asked for {} while {} held it, and was turned away.",
+                here.name(client),
+                String::from_utf8_lossy(key),
+                here.name(holder)
+            )
+        });
+    }
+
+    /// A client's run ended, it crashed, or it begins anew: no acquisition is its own any more.
+    pub fn run_over(&mut self, client: ClientId) {
+        self.current.remove(&client);
+    }
+
+    /// The client's acquisition, if it has one.
+    pub fn current(&self, client: ClientId) -> Option<Acquisition> {
+        self.current.get(&client).copied()
+    }
+
+    /// The client as a holder of the lock, if it has an acquisition.
+    pub fn holder(&self, client: ClientId) -> Option<Holder> {
+        self.current(client).map(|acquisition| Holder {
+            client,
+            acquisition,
+            live: self
+                .live
+                .is_some_and(|lease| lease.acquisition == acquisition),
+        })
+    }
+
+    /// Whether the client believes that it holds the lock while it does not.
+    pub fn is_stale(&self, client: ClientId) -> bool {
+        self.believers.contains(&client) && !self.holder(client).is_some_and(|holder| holder.live)
+    }
+
+    /// How the client's latest lease ended: `had lapsed at 10 s`. `None` while it is live, and when it never had one.
+    pub fn lease_end(&self, here: Here<'_>, client: ClientId) -> Option<String> {
+        let ending = self.endings.0.get(&client)?;
+        let at = in_words(ending.at);
+        let by = |who: &Option<Who>| who.map_or("somebody", |who| here.who(who));
+        Some(match &ending.how {
+            How::Lapsed => format!("had lapsed at {at}"),
+            How::Lost => format!("had been lost at {at}"),
+            How::Replaced(who) => format!("had been taken over by {} at {at}", by(who)),
+            How::Deleted(Some(Who::Client(other))) if *other == client => {
+                format!("had been given back at {at}")
+            }
+            How::Deleted(who) => format!("had been deleted by {} at {at}", by(who)),
+        })
+    }
+
+    /// The acquisitions that may still be compared with others: the live one, and those that are a client's.
+    pub fn acquisitions_in_play(&self) -> BTreeSet<Acquisition> {
+        let live = self.live.map(|lease| lease.acquisition);
+        self.current.values().copied().chain(live).collect()
+    }
+
+    /// Gives every acquisition in play its new number.
+    pub fn renumber(&mut self, next: Acquisition, new: impl Fn(Acquisition) -> Acquisition) {
+        self.next = next;
+        if let Some(lease) = &mut self.live {
+            lease.acquisition = new(lease.acquisition);
+        }
+        for acquisition in self.current.values_mut() {
+            *acquisition = new(*acquisition);
+        }
+    }
+}
+
+/// Whether the command cannot change a key.
+fn only_reads(command: &str) -> bool {
+    find_command(command.as_bytes()).is_some_and(|command| !command.writes())
+}

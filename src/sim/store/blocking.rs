@@ -1,0 +1,238 @@
+//! Commands that wait: for an element in a list or sorted set, or for replicas.
+//!
+//! A wait ends when a key that it names comes into being with something to pop, when its timeout
+//! has passed (by the rule for deadlines: at 0 it still waits, one millisecond later it ends), or
+//! when the connection goes. Who has waited longest on a key is served first.
+
+use std::sync::Arc;
+
+use super::call::{Call, Instead};
+use super::expiry;
+use super::long_double::{self, Parsed};
+use super::number;
+use super::reply::Reply;
+use super::run::Run;
+use super::table;
+use super::value::{Bytes, Value};
+use super::{Cause, ConnectionId, Store, StoreFact, lists, sorted_sets};
+
+/// What ends a wait.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    keys: Vec<Bytes>,
+    /// Milliseconds; `None` without end.
+    timeout: Option<u64>,
+}
+
+impl Waiting {
+    pub(super) fn for_keys<'k>(
+        keys: impl Iterator<Item = &'k [u8]>,
+        timeout: Option<u64>,
+    ) -> Waiting {
+        Waiting {
+            keys: keys.map(Bytes::from).collect(),
+            timeout,
+        }
+    }
+
+    pub(super) fn for_replicas(timeout: Option<u64>) -> Waiting {
+        Waiting {
+            keys: Vec::new(),
+            timeout,
+        }
+    }
+}
+
+/// A command that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Wait {
+    pub(super) connection: ConnectionId,
+    pub(super) argv: Vec<Vec<u8>>,
+    /// Milliseconds until it ends without success; `None` without end.
+    pub(super) remaining: Option<u64>,
+    keys: Vec<Bytes>,
+}
+
+impl Wait {
+    pub(super) fn waits_for(&self, key: &[u8]) -> bool {
+        self.keys.iter().any(|wanted| wanted[..] == *key)
+    }
+}
+
+/// The command waits from now on.
+pub(super) fn begin(run: &mut Run<'_>, call: &Call<'_>, waiting: Waiting) {
+    let wait = Wait {
+        connection: run.connection,
+        argv: call.argv.to_vec(),
+        remaining: waiting.timeout,
+        keys: waiting.keys,
+    };
+    Arc::make_mut(&mut run.store.waits).push(wait);
+}
+
+/// The commands whose timeout will have passed in `ms` milliseconds, with what remains of it.
+pub(super) fn ending(store: &Store, ms: u64) -> Vec<(u64, ConnectionId)> {
+    let ends = |wait: &Wait| {
+        Some((
+            wait.remaining
+                .filter(|remaining| expiry::after(*remaining, ms).is_none())?,
+            wait.connection,
+        ))
+    };
+    store.waits.iter().filter_map(ends).collect()
+}
+
+/// Lets time pass for the commands that go on waiting.
+pub(super) fn pass(store: &mut Store, ms: u64) {
+    if ms == 0 || store.waits.iter().all(|wait| wait.remaining.is_none()) {
+        return;
+    }
+    for wait in Arc::make_mut(&mut store.waits) {
+        wait.remaining = wait
+            .remaining
+            .and_then(|remaining| expiry::after(remaining, ms));
+    }
+}
+
+/// A wait ends because its time is over.
+pub(super) fn time_out(run: &mut Run<'_>, connection: ConnectionId) {
+    let Some(wait) = take(run.store, connection) else {
+        return;
+    };
+    // Only WAIT, which waits for no key, has something to say even then.
+    let reply = if wait.keys.is_empty() {
+        Reply::Integer(0)
+    } else {
+        Reply::Nil
+    };
+    answer(run, wait, reply);
+}
+
+fn take(store: &mut Store, connection: ConnectionId) -> Option<Wait> {
+    let at = store
+        .waits
+        .iter()
+        .position(|wait| wait.connection == connection)?;
+    Some(Arc::make_mut(&mut store.waits).remove(at))
+}
+
+fn answer(run: &mut Run<'_>, wait: Wait, reply: Reply) {
+    let Wait {
+        connection, argv, ..
+    } = wait;
+    run.output.replies.push((connection, reply.clone()));
+    run.output.facts.push(StoreFact::Command {
+        connection,
+        depth: 0,
+        argv,
+        reply,
+    });
+}
+
+/// Serves the commands that wait for the keys that came into being, after the command that made
+/// them; serving a BLMOVE may make another.
+pub(super) fn serve_ready(run: &mut Run<'_>) {
+    while !run.ready.is_empty() {
+        for key in std::mem::take(&mut run.ready) {
+            let waiting: Vec<ConnectionId> = run
+                .store
+                .waits
+                .iter()
+                .filter(|wait| wait.waits_for(&key))
+                .map(|wait| wait.connection)
+                .collect();
+            for connection in waiting {
+                serve(run, connection, &key);
+            }
+        }
+    }
+}
+
+/// Serves one command that waits for this key, if the key has something for it.
+fn serve(run: &mut Run<'_>, connection: ConnectionId, key: &[u8]) {
+    let Some(wait) = run
+        .store
+        .waits
+        .iter()
+        .find(|wait| wait.connection == connection)
+        .cloned()
+    else {
+        return;
+    };
+    let Some(command) = wait.argv.first().and_then(|name| table::find_command(name)) else {
+        return;
+    };
+    let of_sorted_sets = command.name.starts_with("BZ");
+    match run.value(key) {
+        Some(Value::List(_)) if !of_sorted_sets => {}
+        Some(Value::SortedSet(_)) if of_sorted_sets => {}
+        _ => return,
+    }
+    run.cause = Cause::Command(command.name);
+    let call = Call {
+        command,
+        argv: &wait.argv,
+    };
+    let answered = if of_sorted_sets {
+        sorted_sets::serve(run, &call, key)
+    } else {
+        lists::serve(run, &call, key)
+    };
+    let reply = match answered {
+        Ok(reply) => reply,
+        Err(Instead::Error(text)) => Reply::Error(text.into_owned()),
+        Err(Instead::Wait(_) | Instead::Several(_)) => return,
+    };
+    if let Some(wait) = take(run.store, connection) {
+        answer(run, wait, reply);
+    }
+}
+
+/// A timeout in seconds with a fraction, as the blocking commands take it, in milliseconds rounded
+/// up; `None` for 0, which is without end.
+pub(super) fn seconds(run: &Run<'_>, call: &Call<'_>, at: usize) -> Result<Option<u64>, Instead> {
+    let seconds = match long_double::parse(call.arg(at)) {
+        Some(Parsed::Finite(seconds)) => seconds,
+        Some(Parsed::Infinite { negative: false }) => return Err(OUT_OF_RANGE.into()),
+        Some(Parsed::Infinite { negative: true }) => return Err(NEGATIVE.into()),
+        None => return Err("ERR timeout is not a float or out of range".into()),
+    };
+    timeout(
+        run,
+        seconds
+            .thousandfold_ceiling()
+            .ok_or(if seconds.is_negative() {
+                NEGATIVE
+            } else {
+                OUT_OF_RANGE
+            })?,
+    )
+}
+
+/// A timeout in whole milliseconds, as WAIT takes it.
+pub(super) fn milliseconds(
+    run: &Run<'_>,
+    call: &Call<'_>,
+    at: usize,
+) -> Result<Option<u64>, Instead> {
+    timeout(
+        run,
+        number::parse_integer(call.arg(at))
+            .ok_or("ERR timeout is not an integer or out of range")?,
+    )
+}
+
+const NEGATIVE: &str = "ERR timeout is negative";
+const OUT_OF_RANGE: &str = "ERR timeout is out of range";
+
+fn timeout(run: &Run<'_>, ms: i64) -> Result<Option<u64>, Instead> {
+    let ms = u64::try_from(ms).map_err(|_| NEGATIVE)?;
+    let latest = u64::try_from(i64::MAX)
+        .unwrap_or(u64::MAX)
+        .saturating_sub(run.now);
+    if ms > latest {
+        Err(OUT_OF_RANGE.into())
+    } else {
+        Ok((ms > 0).then_some(ms))
+    }
+}

@@ -1,0 +1,121 @@
+//! What the store knows of a connection, and the commands that are about the connection or the
+//! server rather than about keys.
+
+use std::collections::BTreeSet;
+
+use super::blocking::Waiting;
+use super::call::{Answer, Call, Instead, NOT_AN_INTEGER};
+use super::number;
+use super::reply::Reply;
+use super::run::Run;
+use super::transactions::Queue;
+
+/// One connection's state; a fresh one is not kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Connection {
+    /// The commands since MULTI.
+    pub(super) queue: Option<Queue>,
+    pub(super) watched: BTreeSet<Vec<u8>>,
+    /// Whether a watched key was written since.
+    pub(super) touched: bool,
+    pub(super) channels: BTreeSet<Vec<u8>>,
+    pub(super) patterns: BTreeSet<Vec<u8>>,
+    name: Vec<u8>,
+}
+
+impl Connection {
+    pub(super) fn is_fresh(&self) -> bool {
+        *self == Connection::default()
+    }
+
+    pub(super) fn subscriptions(&self) -> usize {
+        self.channels.len() + self.patterns.len()
+    }
+}
+
+/// A container such as SCRIPT without a subcommand; its arity asks for one, so this never answers.
+pub(super) fn container(_: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    Err(call.wrong_arity())
+}
+
+pub(super) fn ping(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    if call.len() > 2 {
+        return Err(call.wrong_arity());
+    }
+    let subscribed = run
+        .store
+        .connections
+        .get(&run.connection)
+        .is_some_and(|state| state.subscriptions() > 0);
+    Ok(match (subscribed, call.len()) {
+        (true, _) => Reply::Array(vec![Reply::bulk("pong"), Reply::bulk(call.arg(1))]),
+        (false, 1) => Reply::Status("PONG".to_owned()),
+        (false, _) => Reply::bulk(call.arg(1)),
+    })
+}
+
+pub(super) fn echo(_: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    Ok(Reply::bulk(call.arg(1)))
+}
+
+pub(super) fn time(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
+    let (seconds, micros) = (run.now / 1000, run.now % 1000 * 1000);
+    Ok(Reply::Array(vec![
+        Reply::bulk(seconds.to_string()),
+        Reply::bulk(micros.to_string()),
+    ]))
+}
+
+pub(super) fn select(_: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    match number::parse_integer(call.arg(1)).and_then(|number| i32::try_from(number).ok()) {
+        None => Err(NOT_AN_INTEGER.into()),
+        Some(0) => Ok(Reply::ok()),
+        Some(1..=15) => Err("ERR Latchkey's store has only database 0".into()),
+        Some(_) => Err("ERR DB index is out of range".into()),
+    }
+}
+
+pub(super) fn quit(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
+    run.store.disconnect(run.connection);
+    Ok(Reply::ok())
+}
+
+pub(super) fn reset(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
+    run.store.disconnect(run.connection);
+    Ok(Reply::Status("RESET".to_owned()))
+}
+
+/// WAIT: there are no replicas, so it replies 0, at once where none are asked for.
+pub(super) fn wait(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    let replicas = call.integer(1)?;
+    let timeout = super::blocking::milliseconds(run, call, 2)?;
+    if replicas <= 0 || run.depth > 0 {
+        return Ok(Reply::Integer(0));
+    }
+    Err(Instead::Wait(Waiting::for_replicas(timeout)))
+}
+
+pub(super) fn client_id(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
+    Ok(Reply::Integer(i64::from(run.connection.0) + 1))
+}
+
+pub(super) fn client_getname(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
+    let name = run
+        .store
+        .connections
+        .get(&run.connection)
+        .map(|state| &state.name);
+    Ok(name
+        .filter(|name| !name.is_empty())
+        .map_or(Reply::Nil, Reply::bulk))
+}
+
+pub(super) fn client_setname(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    if !call.arg(2).iter().all(|byte| (b'!'..=b'~').contains(byte)) {
+        return Err(
+            "ERR Client names cannot contain spaces, newlines or special characters.".into(),
+        );
+    }
+    run.store.connection(run.connection).name = call.arg(2).to_vec();
+    Ok(Reply::ok())
+}

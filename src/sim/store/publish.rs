@@ -1,0 +1,147 @@
+//! Messages: PUBLISH, and SUBSCRIBE by channel or by pattern.
+//!
+//! Channels and patterns of a connection are in byte order wherever Redis goes by its hash table.
+
+use std::collections::BTreeSet;
+
+use super::call::{Answer, Call, Instead, count};
+use super::connection::Connection;
+use super::glob;
+use super::reply::Reply;
+use super::run::Run;
+use super::{ConnectionId, StoreFact};
+
+/// What a connection subscribes to: channels, or patterns.
+type Subscriptions = fn(&mut Connection) -> &mut BTreeSet<Vec<u8>>;
+
+fn channels(connection: &mut Connection) -> &mut BTreeSet<Vec<u8>> {
+    &mut connection.channels
+}
+
+fn patterns(connection: &mut Connection) -> &mut BTreeSet<Vec<u8>> {
+    &mut connection.patterns
+}
+
+pub(super) fn subscribe(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    add(run, call, "subscribe", channels)
+}
+
+pub(super) fn psubscribe(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    add(run, call, "psubscribe", patterns)
+}
+
+pub(super) fn unsubscribe(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    remove(run, call, "unsubscribe", channels)
+}
+
+pub(super) fn punsubscribe(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    remove(run, call, "punsubscribe", patterns)
+}
+
+fn add(run: &mut Run<'_>, call: &Call<'_>, word: &str, of: Subscriptions) -> Answer {
+    let connection = run.store.connection(run.connection);
+    let mut replies = Vec::new();
+    for name in call.from(1) {
+        of(connection).insert(name.clone());
+        replies.push(confirmation(word, Reply::bulk(name), connection));
+    }
+    Err(Instead::Several(replies))
+}
+
+fn remove(run: &mut Run<'_>, call: &Call<'_>, word: &str, of: Subscriptions) -> Answer {
+    let connection = run.store.connection(run.connection);
+    let all: Vec<Vec<u8>> = of(connection).iter().cloned().collect();
+    let names = if call.len() > 1 { call.from(1) } else { &all };
+    if names.is_empty() {
+        return Ok(confirmation(word, Reply::Nil, connection));
+    }
+    let mut replies = Vec::new();
+    for name in names {
+        of(connection).remove(name);
+        replies.push(confirmation(word, Reply::bulk(name), connection));
+    }
+    Err(Instead::Several(replies))
+}
+
+fn confirmation(word: &str, name: Reply, connection: &Connection) -> Reply {
+    Reply::Array(vec![
+        Reply::bulk(word),
+        name,
+        count(connection.subscriptions()),
+    ])
+}
+
+pub(super) fn publish(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    let (channel, message) = (call.arg(1), call.arg(2));
+    let mut deliveries: Vec<(ConnectionId, Reply)> = Vec::new();
+    for (connection, state) in run.store.connections.iter() {
+        if state.channels.contains(channel) {
+            let parts = ["message".as_bytes(), channel, message];
+            deliveries.push((
+                *connection,
+                Reply::Array(parts.iter().map(Reply::bulk).collect()),
+            ));
+        }
+        for pattern in state
+            .patterns
+            .iter()
+            .filter(|pattern| glob::matches(pattern, channel))
+        {
+            let parts = ["pmessage".as_bytes(), pattern, channel, message];
+            deliveries.push((
+                *connection,
+                Reply::Array(parts.iter().map(Reply::bulk).collect()),
+            ));
+        }
+    }
+    let receivers = deliveries.len();
+    run.output.replies.extend(deliveries);
+    run.output.facts.push(StoreFact::Published {
+        channel: channel.to_vec(),
+        message: message.to_vec(),
+        receivers,
+    });
+    Ok(count(receivers))
+}
+
+pub(super) fn pubsub_channels(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    if call.len() > 3 {
+        return Err(format!(
+            "ERR unknown subcommand or wrong number of arguments for '{}'. Try PUBSUB HELP.",
+            String::from_utf8_lossy(call.arg(1))
+        )
+        .into());
+    }
+    let mut active: BTreeSet<&Vec<u8>> = run
+        .store
+        .connections
+        .values()
+        .flat_map(|state| &state.channels)
+        .collect();
+    if call.len() == 3 {
+        active.retain(|channel| glob::matches(call.arg(2), channel));
+    }
+    Ok(Reply::Array(active.into_iter().map(Reply::bulk).collect()))
+}
+
+pub(super) fn pubsub_numsub(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    let receivers = |channel: &Vec<u8>| {
+        run.store
+            .connections
+            .values()
+            .filter(|state| state.channels.contains(channel))
+            .count()
+    };
+    let pair = |channel: &Vec<u8>| [Reply::bulk(channel), count(receivers(channel))];
+    Ok(Reply::Array(call.from(2).iter().flat_map(pair).collect()))
+}
+
+pub(super) fn pubsub_numpat(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
+    let distinct: BTreeSet<&Vec<u8>> = run
+        .store
+        .connections
+        .values()
+        .flat_map(|state| &state.patterns)
+        .collect();
+    Ok(count(distinct.len()))
+}

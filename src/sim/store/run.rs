@@ -1,0 +1,187 @@
+//! One input on its way through the store: every read and every write of a key passes here.
+//!
+//! [`Run::change`] is the only place that writes a key. It records the fact, tells the connections
+//! that watch the key, and notes the key for those that wait for it.
+
+use std::sync::Arc;
+
+use super::call::{Instead, WRONG_TYPE};
+use super::hashes::Hash;
+use super::keyspace::KeyState;
+use super::lists::List;
+use super::sets::Set;
+use super::sorted_sets::SortedSet;
+use super::value::{Bytes, Value};
+use super::{Cause, ConnectionId, Store, StoreFact, StoreOutput};
+
+/// The store's `maxmemory`.
+const MEMORY: usize = 4 << 20;
+
+/// What one input may write in all: its facts keep every version.
+const WRITTEN: usize = 32 << 20;
+
+pub(super) struct Run<'a> {
+    pub(super) store: &'a mut Store,
+    pub(super) output: &'a mut StoreOutput,
+    pub(super) connection: ConnectionId,
+    pub(super) now: u64,
+    /// The command that runs, for the facts of the keys it writes.
+    pub(super) cause: Cause,
+    /// How many scripts and EXECs the command runs within.
+    pub(super) depth: u8,
+    /// Keys that came into being and that a blocked command may wait for, oldest first.
+    pub(super) ready: Vec<Bytes>,
+    written: usize,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(store: &'a mut Store, output: &'a mut StoreOutput) -> Run<'a> {
+        Run {
+            store,
+            output,
+            connection: ConnectionId(0),
+            now: 0,
+            cause: Cause::Lapse,
+            depth: 0,
+            ready: Vec::new(),
+            written: 0,
+        }
+    }
+
+    /// Whether the store holds more than it may.
+    pub(super) fn memory_is_full(&self) -> bool {
+        self.store.keyspace.used() > MEMORY
+    }
+
+    /// Whether this input has written more than one may.
+    pub(super) fn wrote_too_much(&self) -> bool {
+        self.written > WRITTEN
+    }
+
+    pub(super) fn state(&self, key: &[u8]) -> Option<&KeyState> {
+        self.store.keyspace.get(key)
+    }
+
+    pub(super) fn exists(&self, key: &[u8]) -> bool {
+        self.state(key).is_some()
+    }
+
+    pub(super) fn value(&self, key: &[u8]) -> Option<&Value> {
+        self.state(key).map(|state| &state.value)
+    }
+
+    pub(super) fn remaining(&self, key: &[u8]) -> Option<u64> {
+        self.state(key)?.remaining
+    }
+
+    pub(super) fn string(&self, key: &[u8]) -> Result<Option<&Bytes>, Instead> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::String(bytes)) => Ok(Some(bytes)),
+            Some(_) => Err(WRONG_TYPE.into()),
+        }
+    }
+
+    pub(super) fn list(&self, key: &[u8]) -> Result<Option<&Arc<List>>, Instead> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::List(list)) => Ok(Some(list)),
+            Some(_) => Err(WRONG_TYPE.into()),
+        }
+    }
+
+    pub(super) fn hash(&self, key: &[u8]) -> Result<Option<&Arc<Hash>>, Instead> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::Hash(hash)) => Ok(Some(hash)),
+            Some(_) => Err(WRONG_TYPE.into()),
+        }
+    }
+
+    pub(super) fn set_members(&self, key: &[u8]) -> Result<Option<&Arc<Set>>, Instead> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::Set(set)) => Ok(Some(set)),
+            Some(_) => Err(WRONG_TYPE.into()),
+        }
+    }
+
+    pub(super) fn sorted_set(&self, key: &[u8]) -> Result<Option<&Arc<SortedSet>>, Instead> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::SortedSet(set)) => Ok(Some(set)),
+            Some(_) => Err(WRONG_TYPE.into()),
+        }
+    }
+
+    /// Writes a key with this deadline, in milliseconds from now.
+    pub(super) fn set(&mut self, key: &[u8], value: Value, remaining: Option<u64>) {
+        self.change(key, Some(KeyState { value, remaining }), self.cause);
+    }
+
+    /// Writes a key's value and leaves its deadline; a value with nothing left in it takes the key
+    /// away.
+    pub(super) fn save(&mut self, key: &[u8], value: Value) {
+        if value.is_empty() {
+            self.remove(key);
+        } else {
+            let remaining = self.remaining(key);
+            self.set(key, value, remaining);
+        }
+    }
+
+    /// Takes a key away and says whether it was there.
+    pub(super) fn remove(&mut self, key: &[u8]) -> bool {
+        self.change(key, None, self.cause)
+    }
+
+    /// Puts the key in this state and says whether there is anything to tell.
+    pub(super) fn change(&mut self, key: &[u8], after: Option<KeyState>, cause: Cause) -> bool {
+        self.written += after.as_ref().map_or(0, |state| 64 + state.value.cost());
+        let before = self.store.keyspace.replace(key, after.clone());
+        if before.is_none()
+            && matches!(
+                after,
+                Some(KeyState {
+                    value: Value::List(_) | Value::SortedSet(_),
+                    ..
+                })
+            )
+        {
+            self.note_ready(key);
+        }
+        self.touch(key);
+        let changed = before.is_some() || after.is_some();
+        if changed {
+            self.output.facts.push(StoreFact::Key {
+                key: key.to_vec(),
+                before,
+                after,
+                cause,
+            });
+        }
+        changed
+    }
+
+    /// Marks the connections that watch the key: their EXEC will not run.
+    pub(super) fn touch(&mut self, key: &[u8]) {
+        let watches = |connection: &super::Connection| {
+            !connection.touched && connection.watched.contains(key)
+        };
+        if !self.store.connections.values().any(watches) {
+            return;
+        }
+        for connection in Arc::make_mut(&mut self.store.connections).values_mut() {
+            connection.touched |= connection.watched.contains(key);
+        }
+    }
+
+    /// Notes a key that came into being for the commands that wait for it.
+    pub(super) fn note_ready(&mut self, key: &[u8]) {
+        if self.store.waits.iter().any(|wait| wait.waits_for(key))
+            && !self.ready.iter().any(|ready| ready[..] == *key)
+        {
+            self.ready.push(Bytes::from(key));
+        }
+    }
+}

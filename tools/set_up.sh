@@ -1,0 +1,185 @@
+# shellcheck shell=bash
+# Sourced by ./serve and ./check: brings what they need, each thing once, and says so while it takes
+# time. On Debian and Ubuntu everything comes by itself; elsewhere the line to run is printed.
+#
+#   set_up_rust      the toolchain of rust-toolchain.toml, a C compiler for linking
+#   set_up_trunk     trunk, and wasm-bindgen in the version that Cargo.lock has, into target/tools
+#   set_up_browser   Chromium or Chrome with its driver; exports CHROME and CHROMEDRIVER
+#   set_up_servers   a real Redis and a real MariaDB, which the tests compare answers with
+#   set_up_packages PROGRAM=PACKAGE...   any other program that a Debian package brings
+#
+# Each returns 1, after a line on what is missing, when it could not.
+
+project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+tools=$project/target/tools
+logs=$project/target/logs
+mkdir -p "$tools" "$logs"
+export PATH="$tools/bin:$PATH:$HOME/.cargo/bin:/usr/sbin"
+
+readonly trunk_version=0.21.14
+
+# Prints a line with the seconds since the command began.
+say() {
+    printf '[%4ds] %s\n' "$SECONDS" "$*"
+}
+
+have() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# Runs a command quietly; shows the end of what it said when it fails.
+quietly() {
+    local log=$logs/set-up.log
+    "$@" >"$log" 2>&1 </dev/null || {
+        tail -n 25 "$log" >&2
+        return 1
+    }
+}
+
+# as_root COMMAND...: as root, by whatever way there is without asking for a password.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif have sudo && sudo -n true 2>/dev/null; then
+        sudo -n "$@"
+    else
+        say "this needs root; please run:  sudo $*"
+        return 1
+    fi
+}
+
+apt_lists_are_fresh=
+apt_install() {
+    have apt-get || {
+        say "please install by your system's own means: $*"
+        return 1
+    }
+    say "installing $* (apt-get)"
+    if [ -z "$apt_lists_are_fresh" ]; then
+        as_root true || {
+            say "     sudo apt-get update && sudo apt-get install -y $*"
+            return 1
+        }
+        quietly as_root apt-get update || say "apt-get update failed; trying with the lists that are here"
+        apt_lists_are_fresh=yes
+    fi
+    quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+}
+
+# set_up_packages PROGRAM=PACKAGE...: installs the packages of those programs that are missing.
+set_up_packages() {
+    local pair missing=()
+    for pair in "$@"; do
+        have "${pair%%=*}" || missing+=("${pair#*=}")
+    done
+    [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+}
+
+set_up_rust() {
+    set_up_packages cc=gcc || return 1
+    have rustup || {
+        have curl || apt_install curl ca-certificates || true
+        say "rustup is missing; see https://rustup.rs, or run:  curl -sSf https://sh.rustup.rs | sh -s -- -y"
+        return 1
+    }
+    local channel target=wasm32-unknown-unknown
+    channel=$(sed -n 's/^channel = "\(.*\)"/\1/p' "$project/rust-toolchain.toml")
+    if ! rustup run "$channel" rustc --version >/dev/null 2>&1; then
+        say "installing Rust $channel (rustup)"
+        quietly rustup toolchain install "$channel" --profile minimal --no-self-update || return 1
+    fi
+    local installed
+    installed=$(rustup component list --toolchain "$channel" 2>/dev/null | grep '(installed)' || true)
+    local component
+    for component in rustfmt clippy; do
+        grep -q "^$component-" <<<"$installed" || {
+            say "adding $component to Rust $channel (rustup)"
+            quietly rustup component add --toolchain "$channel" "$component" || return 1
+        }
+    done
+    grep -q "^rust-std-$target" <<<"$installed" || {
+        say "adding $target to Rust $channel (rustup)"
+        quietly rustup target add --toolchain "$channel" "$target"
+    }
+}
+
+# cargo_tool PROGRAM CRATE VERSION: installs a program from crates.io into target/tools, unless PATH
+# has it in this version.
+cargo_tool() {
+    local program=$1 crate=$2 version=$3
+    [ "$("$program" --version 2>/dev/null | awk '{ print $2 }')" != "$version" ] || return 0
+    say "building $crate $version into target/tools; this takes minutes, once"
+    # Built for a quick build: these programs run for a second each.
+    quietly env -u CARGO_TARGET_DIR CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
+        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
+        cargo install --locked --root "$tools" --force "$crate" --version "$version"
+}
+
+set_up_trunk() {
+    # The program and the library of wasm-bindgen must be the very same version.
+    local bindgen_version
+    bindgen_version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/^version = "\(.*\)"$/\1/p}' "$project/Cargo.lock")
+    cargo_tool wasm-bindgen wasm-bindgen-cli "$bindgen_version" || return 1
+    [ "$(trunk --version 2>/dev/null | awk '{ print $2 }')" = "$trunk_version" ] ||
+        set_up_packages pkg-config=pkg-config || return 1
+    cargo_tool trunk trunk "$trunk_version"
+}
+
+# The version of a program that runs; nothing for Ubuntu's stubs, which only ask for a snap.
+version_of() {
+    [ -n "$1" ] && "$1" --version 2>/dev/null </dev/null | grep -oE '[0-9]+(\.[0-9]+){2,}' | head -n 1
+}
+
+# Looks for a browser and a driver of the same major version.
+find_browser() {
+    local browser driver version
+    for browser in "${CHROME:-}" google-chrome google-chrome-stable chromium; do
+        version=$(version_of "$browser") || continue
+        for driver in "${CHROMEDRIVER:-}" "${CHROMEWEBDRIVER:+$CHROMEWEBDRIVER/chromedriver}" chromedriver; do
+            if [ "$(version_of "$driver" | cut -d. -f1)" = "${version%%.*}" ]; then
+                CHROME=$(command -v "$browser")
+                CHROMEDRIVER=$(command -v "$driver")
+                export CHROME CHROMEDRIVER
+                return 0
+            fi
+        done
+    done
+    return 1
+}
+
+# Ubuntu has Chromium only as a snap, so there it is Google's own package, with the driver of the
+# very same version from Google's archive of builds for tests.
+install_chrome_on_ubuntu() {
+    local folder version
+    set_up_packages curl=curl unzip=unzip || return 1
+    folder=$(mktemp -d) || return 1
+    if ! version_of google-chrome >/dev/null; then
+        say "installing Google Chrome"
+        curl -fsSL -o "$folder/chrome.deb" https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb &&
+            chmod a+rx "$folder" &&
+            apt_install "$folder/chrome.deb" || return 1
+    fi
+    version=$(version_of google-chrome) || return 1
+    say "fetching chromedriver $version"
+    curl -fsSL -o "$folder/driver.zip" \
+        "https://storage.googleapis.com/chrome-for-testing-public/$version/linux64/chromedriver-linux64.zip" &&
+        unzip -q -j -o "$folder/driver.zip" '*/chromedriver' -d "$tools/bin" || return 1
+    rm -r "$folder"
+}
+
+set_up_browser() {
+    find_browser && return 0
+    if grep -qs '^ID=ubuntu' /etc/os-release; then
+        install_chrome_on_ubuntu || true
+    else
+        apt_install chromium chromium-driver || true
+    fi
+    find_browser && return 0
+    say "no browser with its driver: please install Chrome or Chromium and the chromedriver of the same version,"
+    say "and put them into PATH or name them in CHROME and CHROMEDRIVER"
+    return 1
+}
+
+set_up_servers() {
+    set_up_packages redis-server=redis-server mariadbd=mariadb-server-core
+}
