@@ -47,8 +47,8 @@ RENAMENX any any
 COPY any any [REPLACE] [DB 0]
 KEYS pattern
 SCAN 0 COUNT 1000 [MATCH pattern] [TYPE type]
-SCAN <abc|-|0 COUNT 0|0 TYPE|0 MATCH>
-HSCAN hash <abc|0 COUNT count|0 MATCH|0 TYPE hash>
+SCAN <ABC|-|0 COUNT 0|0 TYPE|0 MATCH>
+HSCAN hash <ABC|0 COUNT count|0 MATCH|0 TYPE hash>
 DBSIZE
 TIME
 PING [value]
