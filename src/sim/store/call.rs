@@ -97,6 +97,13 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// The argument as an integer of 32 bits.
+    pub(super) fn short_integer(&self, at: usize) -> Result<i32, Instead> {
+        let out_of_range =
+            "ERR value is out of range, value must between -2147483648 and 2147483647";
+        i32::try_from(self.integer(at)?).map_err(|_| out_of_range.into())
+    }
+
     /// The argument as an integer that is not negative.
     pub(super) fn not_negative(&self, at: usize) -> Result<i64, Instead> {
         self.integer_within(at, 0, i64::MAX, NOT_POSITIVE)
@@ -160,6 +167,22 @@ impl<'a> Call<'a> {
         )
         .into()
     }
+}
+
+/// The beginning of a text as C prints it: up to a zero byte and a number of bytes.
+pub(super) fn shown(text: &[u8], longest: usize) -> String {
+    let end = text
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(text.len())
+        .min(longest);
+    String::from_utf8_lossy(&text[..end]).into_owned()
+}
+
+/// An error text that holds a user's words, fit for a reply of one line.
+pub(super) fn on_one_line(text: &str) -> String {
+    text.trim_end_matches(['\r', '\n'])
+        .replace(['\r', '\n'], " ")
 }
 
 /// What the bounds of a range such as GETRANGE's or LRANGE's select of `length` places, as first and

@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::blocking::Waiting;
-use super::call::{Answer, Call, NOT_AN_INTEGER};
-use super::number;
+use super::call::{Answer, Call};
 use super::reply::Reply;
 use super::run::Run;
 use super::transactions::Queue;
@@ -68,11 +67,10 @@ pub(super) fn time(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
 }
 
 pub(super) fn select(_: &mut Run<'_>, call: &Call<'_>) -> Answer {
-    match number::parse_integer(call.arg(1)).and_then(|number| i32::try_from(number).ok()) {
-        None => Err(NOT_AN_INTEGER.into()),
-        Some(0) => Ok(Reply::ok()),
-        Some(1..=15) => Err("ERR Latchkey's store has only database 0".into()),
-        Some(_) => Err("ERR DB index is out of range".into()),
+    match call.short_integer(1)? {
+        0 => Ok(Reply::ok()),
+        1..=15 => Err("ERR Latchkey's store has only database 0".into()),
+        _ => Err("ERR DB index is out of range".into()),
     }
 }
 

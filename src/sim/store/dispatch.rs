@@ -2,7 +2,7 @@
 //! have its arguments, may it run now, or is it queued?
 
 use super::blocking;
-use super::call::{Call, Instead, OUT_OF_MEMORY};
+use super::call::{Call, Instead, OUT_OF_MEMORY, on_one_line, shown};
 use super::reply::Reply;
 use super::run::Run;
 use super::scripting::Rules;
@@ -107,20 +107,6 @@ fn unknown(name: &[u8], argv: &[Vec<u8>]) -> String {
     )
 }
 
-/// The beginning of a text as C prints it: up to a zero byte and a number of bytes.
-fn shown(text: &[u8], longest: usize) -> String {
-    let end = text
-        .iter()
-        .position(|byte| *byte == 0)
-        .unwrap_or(text.len())
-        .min(longest);
-    String::from_utf8_lossy(&text[..end]).into_owned()
-}
-
-fn on_one_line(text: &str) -> String {
-    text.replace(['\r', '\n'], " ")
-}
-
 /// Runs a command and tells it as a fact; no replies mean that the connection waits.
 pub(super) fn execute(run: &mut Run<'_>, call: &Call<'_>) -> Vec<Reply> {
     let outer = std::mem::replace(&mut run.cause, Cause::Command(call.command.name));
@@ -183,7 +169,8 @@ fn admit_in_script(
     if command.denied_in_scripts() {
         return Err("ERR This Redis command is not allowed from script");
     }
-    if command.writes() && rules.read_only {
+    // What may reach replicas counts as a write here.
+    if rules.read_only && (command.writes() || command.name == "PUBLISH") {
         return Err("ERR Write commands are not allowed from read-only scripts.");
     }
     if command.denied_out_of_memory() && run.memory_is_full() && !rules.may_exceed_memory {

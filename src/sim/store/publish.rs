@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::call::{Answer, Call, Instead, count};
+use super::call::{Answer, Call, Instead, count, on_one_line, shown};
 use super::connection::Connection;
 use super::glob;
 use super::reply::Reply;
@@ -129,11 +129,11 @@ pub(super) fn publish(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
 
 pub(super) fn pubsub_channels(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     if call.len() > 3 {
-        return Err(format!(
+        let text = format!(
             "ERR unknown subcommand or wrong number of arguments for '{}'. Try PUBSUB HELP.",
-            String::from_utf8_lossy(call.arg(1))
-        )
-        .into());
+            shown(call.arg(1), 128)
+        );
+        return Err(on_one_line(&text).into());
     }
     let mut active: BTreeSet<&Vec<u8>> = run
         .store

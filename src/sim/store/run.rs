@@ -170,9 +170,9 @@ impl<'a> Run<'a> {
         {
             self.note_ready(key);
         }
-        self.touch(key);
         let changed = before.is_some() || after.is_some();
         if changed {
+            self.touch(key);
             self.tell(StoreFact::Key {
                 key: key.to_vec(),
                 before,

@@ -973,9 +973,10 @@ fn result(sources: &[Source], combination: Combination, aggregate: Aggregate) ->
         }
         Combination::Intersection => {
             for (score, member) in first.set.iter() {
+                // Only of the first set's scores does Redis make 0 where they are not numbers.
                 let start = Some(first.weighted(score));
                 let total = others.iter().fold(start, |total, other| {
-                    Some(aggregate(total?, other.weighted(other.set.score(member)?)))
+                    Some(aggregate(total?, other.set.score(member)?.0 * other.weight))
                 });
                 if let Some(total) = total {
                     result.set(total, member);
@@ -1040,8 +1041,8 @@ pub(super) fn zintercard(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
 
 /// ZRANDMEMBER: the first members, over and over where the count is negative.
 pub(super) fn zrandmember(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
-    let set = taken(run, call.arg(1))?;
     if call.len() < 3 {
+        let set = taken(run, call.arg(1))?;
         return Ok(set
             .members
             .first()
@@ -1053,7 +1054,7 @@ pub(super) fn zrandmember(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
         return Err(SYNTAX.into());
     }
     Ok(listed(
-        draw(&set.members, wanted, with_scores)?,
+        draw(&taken(run, call.arg(1))?.members, wanted, with_scores)?,
         with_scores,
     ))
 }

@@ -116,13 +116,13 @@ impl<'a> Lexer<'a> {
         let mut text = number::until_zero(self.chunk).to_vec();
         text.extend_from_slice(format!(":{}: ", self.line).as_bytes());
         text.extend_from_slice(message);
-        if let Some(token) = token {
+        // Lua takes the token of a zero byte for none.
+        if let Some(token) = token.filter(|token| !matches!(token, Token::Char(0))) {
             text.extend_from_slice(b" near '");
             match token {
                 Token::Name(_) | Token::String(_) | Token::Number(_) => {
                     text.extend_from_slice(number::until_zero(&self.buffer));
                 }
-                Token::Char(0) => {}
                 other => text.extend_from_slice(&other.expected_text()),
             }
             text.push(b'\'');
