@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::blocking::Waiting;
-use super::call::{Answer, Call, Instead, NOT_AN_INTEGER};
-use super::number;
+use super::call::{Answer, Call};
 use super::reply::Reply;
 use super::run::Run;
 use super::transactions::Queue;
@@ -19,7 +18,8 @@ pub(super) struct Connection {
     /// Whether a watched key was written since.
     pub(super) touched: bool,
     pub(super) channels: BTreeSet<Vec<u8>>,
-    pub(super) patterns: BTreeSet<Vec<u8>>,
+    /// In the order in which they came.
+    pub(super) patterns: Vec<Vec<u8>>,
     name: Vec<u8>,
 }
 
@@ -67,11 +67,10 @@ pub(super) fn time(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
 }
 
 pub(super) fn select(_: &mut Run<'_>, call: &Call<'_>) -> Answer {
-    match number::parse_integer(call.arg(1)).and_then(|number| i32::try_from(number).ok()) {
-        None => Err(NOT_AN_INTEGER.into()),
-        Some(0) => Ok(Reply::ok()),
-        Some(1..=15) => Err("ERR Latchkey's store has only database 0".into()),
-        Some(_) => Err("ERR DB index is out of range".into()),
+    match call.short_integer(1)? {
+        0 => Ok(Reply::ok()),
+        1..=15 => Err("ERR Latchkey's store has only database 0".into()),
+        _ => Err("ERR DB index is out of range".into()),
     }
 }
 
@@ -88,11 +87,12 @@ pub(super) fn reset(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
 /// WAIT: there are no replicas, so it replies 0, at once where none are asked for.
 pub(super) fn wait(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     let replicas = call.integer(1)?;
-    let timeout = super::blocking::milliseconds(run, call, 2)?;
-    if replicas <= 0 || run.depth > 0 {
+    let timeout = super::blocking::milliseconds(call, 2)?;
+    // Redis keeps the number of a waiting command in 32 bits; a larger one is cut.
+    if replicas <= 0 || replicas as i32 <= 0 || run.depth > 0 {
         return Ok(Reply::Integer(0));
     }
-    Err(Instead::Wait(Waiting::for_replicas(timeout)))
+    Waiting::for_replicas(timeout)
 }
 
 pub(super) fn client_id(run: &mut Run<'_>, _: &Call<'_>) -> Answer {

@@ -4,7 +4,7 @@
 //! later it is gone, for everybody and at once. Setting a deadline that is not in the future deletes.
 
 use super::blocking;
-use super::call::{Answer, Call, Instead, NO_SUCH_KEY};
+use super::call::{Answer, Call, Instead, NO_SUCH_KEY, on_one_line, shown};
 use super::keyspace::KeyState;
 use super::reply::Reply;
 use super::run::Run;
@@ -181,9 +181,8 @@ fn conditions(call: &Call<'_>) -> Result<Conditions, Instead> {
             b"GT" => conditions.greater = true,
             b"LT" => conditions.less = true,
             _ => {
-                return Err(
-                    format!("ERR Unsupported option {}", String::from_utf8_lossy(option)).into(),
-                );
+                let text = format!("ERR Unsupported option {}", shown(option, usize::MAX));
+                return Err(on_one_line(&text).into());
             }
         }
     }

@@ -3,7 +3,6 @@
 use super::call::{Answer, Call, SYNTAX, count};
 use super::expiry;
 use super::glob;
-use super::number;
 use super::reply::Reply;
 use super::run::Run;
 use super::value::{Bytes, Value};
@@ -64,9 +63,7 @@ pub(super) fn copy(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
             replace = true;
         } else if call.is(at, "DB") && at + 1 < call.len() {
             at += 1;
-            let number =
-                number::parse_integer(call.arg(at)).and_then(|number| i32::try_from(number).ok());
-            match number.ok_or(super::call::NOT_AN_INTEGER)? {
+            match call.short_integer(at)? {
                 0 => {}
                 1..=15 => other_database = true,
                 _ => return Err("ERR DB index is out of range".into()),

@@ -29,8 +29,6 @@
 //! - One database; SELECT knows 0 to 15 by name and refuses all but 0.
 //! - Some commands of Redis are not there; they say so instead of "unknown command".
 
-#![allow(dead_code)]
-
 mod arguments;
 mod blocking;
 mod call;
@@ -43,6 +41,7 @@ mod keys;
 mod keyspace;
 mod lists;
 mod long_double;
+pub mod lua;
 mod number;
 mod publish;
 pub mod reply;
@@ -74,7 +73,7 @@ pub use keyspace::KeyState;
 pub use lists::List;
 pub use sets::Set;
 pub use sorted_sets::{Score, SortedSet};
-pub use table::{Command, find_command};
+pub use table::{Command, all_commands, find_command};
 pub use value::{Bytes, Value};
 
 /// One server with its keys, connections, blocked commands and script cache.

@@ -92,10 +92,17 @@ pub(super) fn set(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     if options.keep_deadline {
         run.save(key, value);
     } else {
-        let state = expiry::state_until(run, value, deadline);
-        run.change(key, state, run.cause);
+        set_until(run, key, value, deadline);
     }
     Ok(old.unwrap_or_else(Reply::ok))
+}
+
+/// Writes a string that lives until a Unix time; one that has passed takes the key away, and touches
+/// it even if it was not there.
+fn set_until(run: &mut Run<'_>, key: &[u8], value: Value, deadline: Option<i64>) {
+    let state = expiry::state_until(run, value, deadline);
+    run.touch(key);
+    run.change(key, state, run.cause);
 }
 
 pub(super) fn setnx(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
@@ -116,8 +123,7 @@ pub(super) fn psetex(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
 
 fn set_for(run: &mut Run<'_>, call: &Call<'_>, unit: Unit) -> Answer {
     let deadline = expiry::positive_deadline(run, call, 2, unit)?;
-    let state = expiry::state_until(run, Value::string(call.arg(3)), Some(deadline));
-    run.change(call.arg(1), state, run.cause);
+    set_until(run, call.arg(1), Value::string(call.arg(3)), Some(deadline));
     Ok(Reply::ok())
 }
 
