@@ -120,6 +120,16 @@ impl RowWrite {
     }
 }
 
+/// The rows that a statement was about.
+pub(super) fn rows_of(_setup: &Setup, _write: &crate::sim::database::WriteFact) -> Vec<RowWrite> {
+    Vec::new()
+}
+
+/// Whether the write waits for its transaction's end.
+pub(super) fn is_in_transaction(_write: &crate::sim::database::WriteFact) -> bool {
+    false
+}
+
 /// Which part a condition plays that names these columns of the table.
 pub(super) fn role_of(setup: &Setup, table: &str, columns: &[String]) -> Role {
     let names = |column: &Option<Column>| {

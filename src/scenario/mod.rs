@@ -1,5 +1,7 @@
 //! The scenario text: one readable format for the link, the file, the editor and the tests.
 
+pub mod library;
+
 use std::sync::Arc;
 
 use crate::property::{LedgerEntry, Property};
