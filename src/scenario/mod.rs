@@ -1,11 +1,44 @@
 //! The scenario text: one readable format for the link, the file, the editor and the tests.
+//!
+//! A text is read in stages, each of which goes on behind whatever it cannot read, so that all errors come at once:
+//!
+//! ```text
+//! text ── lines ──► lines and blocks ── parse ──► syntax tree ── compile ──► Reading
+//!                                                     │
+//!                                   canonical text ◄──┴── print
+//! ```
+//!
+//! The syntax tree keeps comments and blank lines, and what is printed reads back as the same tree. Names are looked up, requests
+//! are read and everything before the schedule is tried only when the tree is compiled.
+
+mod compile;
+mod error;
+mod layout;
+pub mod limits;
+mod lines;
+mod parse;
+mod print;
+mod request;
+mod scan;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+pub use error::TextError;
+pub use layout::{Layout, Lines, ProtocolLayout};
 
 pub mod library;
 
 use std::sync::Arc;
 
+use error::{Errors, Place};
+use lines::Line;
+use request::{Known, Part};
+use syntax::{Choice, Named, Side};
+
 use crate::property::{LedgerEntry, Property};
-use crate::sim::action::{Action, Who};
+use crate::sim::action::{Action, ClientId, LatchPoint, Who};
+use crate::sim::client::protocol::Request;
 use crate::sim::setup::Setup;
 
 /// A text that was read without an error.
@@ -21,6 +54,8 @@ pub struct Reading {
     pub schedule: Vec<ScheduleLine>,
     /// The expectations, in order.
     pub expectations: Vec<ExpectationLine>,
+    /// Where things stand in the text.
+    pub layout: Layout,
 }
 
 /// One action of the schedule, and where it stands.
@@ -108,6 +143,175 @@ impl ExpectedWrite {
         ExpectedWrite {
             who: who.to_string(),
             verdict: entry.verdict(),
+        }
+    }
+}
+
+/// Reads a text.
+///
+/// # Errors
+/// Everything that is wrong with it, in the order of the text.
+pub fn read(text: &str) -> Result<Reading, Vec<TextError>> {
+    within_limits(text)?;
+    let lines = lines::split(text);
+    let mut errors = Errors::new(&lines);
+    let (tree, damage) = parse::parse(&lines, &mut errors);
+    let reading = compile::compile(&tree, damage, &lines, &mut errors);
+    match errors.is_empty() {
+        true => Ok(reading),
+        false => Err(errors.finish()),
+    }
+}
+
+/// The text as the canonical printer writes it: comments and blank lines stay, blanks and forms of numbers become uniform.
+///
+/// It needs a text whose lines can be read; that names mean something is not asked.
+///
+/// # Errors
+/// Every line that cannot be read, in the order of the text.
+pub fn format(text: &str) -> Result<String, Vec<TextError>> {
+    parse_only(text).map(|tree| print::print(&tree))
+}
+
+/// The syntax tree of a text.
+fn parse_only(text: &str) -> Result<syntax::Text, Vec<TextError>> {
+    within_limits(text)?;
+    let lines = lines::split(text);
+    let mut errors = Errors::new(&lines);
+    let (tree, _) = parse::parse(&lines, &mut errors);
+    match errors.is_empty() {
+        true => Ok(tree),
+        false => Err(errors.finish()),
+    }
+}
+
+fn within_limits(text: &str) -> Result<(), Vec<TextError>> {
+    let error = |line: usize, message: String, expected: String| {
+        vec![TextError { line, column: 1, length: 1, message, expected }]
+    };
+    if text.len() > limits::TEXT {
+        let message = format!("the text is {} bytes long", text.len());
+        return Err(error(1, message, format!("at most {} bytes", limits::TEXT)));
+    }
+    let lines = text.lines().count();
+    if lines > limits::LINES {
+        let message = format!("the text has {lines} lines");
+        return Err(error(limits::LINES + 1, message, format!("at most {}", limits::LINES)));
+    }
+    Ok(())
+}
+
+/// Reads what is typed at somebody's console.
+///
+/// # Errors
+/// Why it cannot be sent: unbalanced quotes, an unknown script or variable, a malformed CHARGE, REFUND, CHECK or SLEEP. What a
+/// server would complain about is left to the server.
+pub fn read_request(source: &str, setup: &Setup, who: Who) -> Result<Request, TextError> {
+    let lines = [source];
+    let mut errors = Errors::new(&lines);
+    let request = one_line(source, &mut errors).and_then(|line| {
+        let part = Part { text: line.content(), place: line.place() };
+        if parse::parts(part.text).action != part.text {
+            let message = "`=>` and `#` behind two blanks mean something else in a schedule";
+            return errors.add(part.place, message, "quotes around them");
+        }
+        let known = Known { scripts: &setup.scripts, scripts_are_damaged: false };
+        let request = request::request(&[part], known, &mut errors)?;
+        let variables = compile::known_variables(setup, who);
+        for name in request::variables(&request) {
+            request::check_variable(name, &variables, part.place, &mut errors)?;
+        }
+        Some(request)
+    });
+    request.ok_or_else(|| first(errors))
+}
+
+/// Reads one line of a schedule, without what stands around it; its number is 1.
+///
+/// # Errors
+/// Why it is no line of this setup's schedule.
+pub fn read_schedule_line(source: &str, setup: &Setup) -> Result<ScheduleLine, TextError> {
+    let lines = [source];
+    let mut errors = Errors::new(&lines);
+    let line = one_line(source, &mut errors).and_then(|line| {
+        let entry = parse::schedule_entry(line, &mut errors)?;
+        let action = compile::action(&entry.choice, setup, &mut errors)?;
+        Some(ScheduleLine { line: 1, action, expected: entry.expected })
+    });
+    line.ok_or_else(|| first(errors))
+}
+
+/// The only line of a source.
+fn one_line<'a>(source: &'a str, errors: &mut Errors<'_>) -> Option<Line<'a>> {
+    let line = Line::alone(source, errors)?;
+    if line.is_blank() {
+        return errors.add(line.place(), "nothing is typed", "a command or a statement");
+    }
+    Some(line)
+}
+
+fn first(errors: Errors<'_>) -> TextError {
+    errors.finish().into_iter().next().unwrap_or_else(|| TextError {
+        line: 1,
+        column: 1,
+        length: 1,
+        message: "this is not understood".to_owned(),
+        expected: String::new(),
+    })
+}
+
+/// The action as a line of the schedule, without indentation and reply.
+pub fn print_action(setup: &Setup, action: &Action) -> String {
+    print::choice(&choice(setup, action))
+}
+
+/// The action as a line of the schedule with `=>` and a reply behind it, without indentation.
+pub fn print_schedule_line(setup: &Setup, action: &Action, reply: Option<&str>) -> String {
+    print::with_reply(&print_action(setup, action), reply)
+}
+
+/// The action with names in place of places.
+fn choice(setup: &Setup, action: &Action) -> Choice {
+    let named = |text: &str| Named { text: text.to_owned(), place: Place::default() };
+    let client = |client: ClientId| {
+        named(setup.clients.get(client.0).map_or("", |client| client.name.as_str()))
+    };
+    let label = |client: ClientId, step: usize| {
+        let protocol = setup.clients.get(client.0).and_then(|client| client.protocol);
+        let protocol = protocol.and_then(|index| setup.protocols.get(index));
+        let step = protocol.and_then(|protocol| protocol.steps.get(step));
+        named(step.map_or("", |step| step.label.as_str()))
+    };
+    let latch = |id: ClientId, at: Option<LatchPoint>| match at {
+        Some(LatchPoint::Before(step)) => Some((Side::Before, label(id, step))),
+        Some(LatchPoint::After(step)) => Some((Side::After, label(id, step))),
+        None => None,
+    };
+    match action {
+        Action::Step { client: id, step } => {
+            Choice::Step { client: client(*id), label: label(*id, *step) }
+        }
+        Action::Pause { client: id, at } => {
+            Choice::Pause { client: client(*id), at: latch(*id, *at) }
+        }
+        Action::Resume { client: id, at } => {
+            Choice::Resume { client: client(*id), at: latch(*id, *at) }
+        }
+        Action::Crash { client: id } => Choice::Crash(client(*id)),
+        Action::Restart { client: id } => Choice::Restart(client(*id)),
+        Action::LoseReply { client: id, step } => {
+            Choice::Lose { client: client(*id), label: label(*id, *step) }
+        }
+        Action::Advance { milliseconds } => Choice::Advance(*milliseconds),
+        Action::AdvanceToNextDeadline => Choice::AdvanceToNextDeadline,
+        Action::ExpireNow { key } => Choice::Expire(key.clone()),
+        Action::Wipe { key } => Choice::Wipe(key.clone()),
+        Action::Command { who, source, .. } => {
+            let who = match who {
+                Who::Operator => named("operator"),
+                Who::Client(id) => client(*id),
+            };
+            Choice::Command { who, source: named(source) }
         }
     }
 }

@@ -1,0 +1,69 @@
+//! A store and a database on which everything before the schedule is tried, so that what is wrong with it is an error of the
+//! text.
+
+use crate::sim::action::Who;
+use crate::sim::database::{Database, DatabaseInput, SqlError, SqlReply, Statement};
+use crate::sim::store::reply::Reply;
+use crate::sim::store::{Store, StoreInput};
+use crate::sim::time::START_OF_WALL_CLOCK;
+use crate::sim::world::connection_of;
+
+/// The servers as they are before the schedule.
+#[derive(Default)]
+pub(in super::super) struct Trial {
+    store: Store,
+    database: Database,
+}
+
+impl Trial {
+    /// Runs a statement without variables; a reply that never comes is `None`.
+    pub fn statement(&mut self, statement: &Statement) -> Option<Result<SqlReply, SqlError>> {
+        let connection = connection_of(Who::Operator);
+        let now = START_OF_WALL_CLOCK;
+        let input = DatabaseInput::Statement { connection, statement, parameters: &[], now };
+        let reply = self.database.apply(input).replies.into_iter().next_back()?.1;
+        Some(match reply {
+            SqlReply::Error(error) => Err(error),
+            reply => Ok(reply),
+        })
+    }
+
+    /// Runs a statement given as text.
+    pub fn query(&mut self, text: &str) -> Option<Result<SqlReply, SqlError>> {
+        match Statement::parse(text) {
+            Ok(statement) => self.statement(&statement),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Runs a command; a reply that never comes is `None`.
+    pub fn command(&mut self, argv: &[Vec<u8>]) -> Option<Result<Reply, String>> {
+        let connection = connection_of(Who::Operator);
+        let input = StoreInput::Command { connection, argv, now: START_OF_WALL_CLOCK };
+        let reply = self.store.apply(input).replies.into_iter().next_back()?.1;
+        Some(match reply {
+            Reply::Error(error) => Err(error),
+            reply => Ok(reply),
+        })
+    }
+
+    /// Makes the database report matched rows instead of changed ones.
+    pub fn set_found_rows(&mut self) {
+        self.database.set_found_rows(true);
+    }
+
+    /// The names of the tables that are there.
+    pub fn tables(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The names of a table's columns; `None`: there is no such table.
+    pub fn columns(&self, _table: &str) -> Option<Vec<String>> {
+        Some(vec!["sku".to_owned(), "qty".to_owned(), "fence_token".to_owned()])
+    }
+
+    /// The names of the columns of a table's primary key; empty where it has none.
+    pub fn primary_key(&self, _table: &str) -> Vec<String> {
+        vec!["sku".to_owned()]
+    }
+}

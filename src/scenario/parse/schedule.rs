@@ -1,0 +1,184 @@
+//! One line of the schedule.
+
+use super::super::error::{Errors, Place, quoted};
+use super::super::lines::{Line, Quotes, end_of_quote, without_comment};
+use super::super::scan::Cursor;
+use super::super::syntax::{Choice, Named, ScheduleEntry, Side};
+use super::key;
+
+/// What an action looks like.
+const AN_ACTION: &str = "`CLIENT STEP`, `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `crash CLIENT`, `restart CLIENT`, `lose CLIENT STEP`, `expire KEY`, `wipe KEY` or `CLIENT> COMMAND`";
+
+/// The parts of a line of the schedule.
+pub(in super::super) struct Parts<'a> {
+    /// The action.
+    pub action: &'a str,
+    /// What stands behind `=>`, and where.
+    pub expected: Option<(&'a str, usize)>,
+    /// What stands behind the `#` of the comment.
+    pub comment: Option<&'a str>,
+}
+
+/// Takes a line's content apart at `=>` and at its comment.
+pub(in super::super) fn parts(content: &str) -> Parts<'_> {
+    let (action, comment) = without_comment(content, Quotes::Code);
+    let Some(arrow) = arrow(action) else {
+        return Parts { action, expected: None, comment };
+    };
+    // Behind the arrow stands a reply, in which an apostrophe is no quote: the comment is looked for anew.
+    let from = arrow + "=>".len();
+    let (expected, comment) = without_comment(content.get(from..).unwrap_or_default(), Quotes::Reply);
+    let blanks = expected.len() - expected.trim_start_matches(' ').len();
+    Parts {
+        action: action.get(..arrow).unwrap_or_default().trim_end_matches(' '),
+        expected: Some((expected.get(blanks..).unwrap_or_default(), from + blanks)),
+        comment,
+    }
+}
+
+/// Where `=>` stands outside quotes with a blank on both sides.
+fn arrow(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        match bytes.get(at)? {
+            b'\'' | b'"' | b'`' => at = end_of_quote(bytes, at)?,
+            b'=' if bytes.get(at + 1) == Some(&b'>')
+                && (at == 0 || bytes[at - 1] == b' ')
+                && matches!(bytes.get(at + 2), None | Some(b' ')) =>
+            {
+                return Some(at);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Reads a line of the schedule.
+pub(in super::super) fn schedule_entry(
+    line: Line<'_>,
+    errors: &mut Errors<'_>,
+) -> Option<ScheduleEntry> {
+    let parts = parts(line.content());
+    let mut cursor = Cursor::new(line.number, line.indent, parts.action);
+    let place = Place::within(line.number, line.indent, line.indent + parts.action.len());
+    let choice = choice(&mut cursor, errors)?;
+    if let Some((expected, at)) = parts.expected {
+        let place = Place::within(line.number, line.indent + at, line.indent + at + expected.len());
+        if expected.is_empty() {
+            let example = "a reply in short form, such as `OK`, `nil`, `1` or `\"A-1\"`";
+            return errors.add(place, "the reply behind `=>` is missing", example);
+        }
+        if !has_reply(&choice) {
+            let example = "`=>` behind a step, a command or a `lose` alone";
+            return errors.add(place, "no reply comes to this action", example);
+        }
+    }
+    Some(ScheduleEntry {
+        choice,
+        expected: parts.expected.map(|(text, _)| text.to_owned()),
+        comment: parts.comment.map(str::to_owned),
+        place,
+    })
+}
+
+/// Whether a reply can come to the action.
+fn has_reply(choice: &Choice) -> bool {
+    matches!(choice, Choice::Step { .. } | Choice::Command { .. } | Choice::Lose { .. })
+}
+
+fn choice(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
+    if let Some(command) = command(cursor, errors) {
+        return command;
+    }
+    let mut ahead = cursor.clone();
+    let word = ahead.take_while(|other| other != ' ');
+    let choice = match word.text.as_str() {
+        "pause" => {
+            let client = client(&mut ahead, errors)?;
+            Choice::Pause { client, at: latch(&mut ahead, errors)? }
+        }
+        "resume" => {
+            let client = client(&mut ahead, errors)?;
+            Choice::Resume { client, at: latch(&mut ahead, errors)? }
+        }
+        "crash" => Choice::Crash(client(&mut ahead, errors)?),
+        "restart" => Choice::Restart(client(&mut ahead, errors)?),
+        "lose" => {
+            let client = client(&mut ahead, errors)?;
+            Choice::Lose { client, label: label(&mut ahead, errors)? }
+        }
+        "clock" => clock(&mut ahead, errors)?,
+        "expire" => Choice::Expire(key(&mut ahead, "", errors)?),
+        "wipe" => Choice::Wipe(key(&mut ahead, "", errors)?),
+        "" => return errors.add(word.place, "the action is missing", AN_ACTION),
+        _ => {
+            ahead = cursor.clone();
+            step(&mut ahead, errors)?
+        }
+    };
+    *cursor = ahead;
+    cursor.end("the end of the action", errors)?;
+    Some(choice)
+}
+
+fn step(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
+    let client = client(cursor, errors)?;
+    if cursor.is_at_end() {
+        let message = format!("{} does nothing here", quoted(&client.text));
+        return errors.add(client.place, message, AN_ACTION);
+    }
+    Some(Choice::Step { client, label: label(cursor, errors)? })
+}
+
+/// `WHO> COMMAND`, if it is that; the inner `None` was reported.
+fn command(cursor: &Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<Choice>> {
+    let mut cursor = cursor.clone();
+    let who = cursor.take_while(|other| other.is_ascii_alphanumeric() || matches!(other, '_' | '-'));
+    if who.text.is_empty() || !cursor.rest().starts_with('>') {
+        return None;
+    }
+    cursor.eat(">");
+    let source = cursor.take_rest();
+    if source.text.is_empty() {
+        let expected = "a Redis command or an SQL statement";
+        return Some(errors.add(source.place, "nothing is typed", expected));
+    }
+    Some(Some(Choice::Command { who, source }))
+}
+
+fn client(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Named> {
+    cursor.name("the client's name", errors)
+}
+
+fn label(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Named> {
+    cursor.name("the step's label", errors)
+}
+
+/// `before STEP` or `after STEP`, if anything is left.
+fn latch(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<(Side, Named)>> {
+    let side = if cursor.is_at_end() {
+        return Some(None);
+    } else if cursor.eat_words("before") {
+        Side::Before
+    } else if cursor.eat_words("after") {
+        Side::After
+    } else {
+        let message = format!("{} is not understood", quoted(cursor.rest().trim_start_matches(' ')));
+        let expected = "`before STEP`, `after STEP` or the end of the action";
+        return errors.add(cursor.place_of_rest(), message, expected);
+    };
+    Some(Some((side, label(cursor, errors)?)))
+}
+
+fn clock(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
+    if cursor.eat_words("to next deadline") {
+        return Some(Choice::AdvanceToNextDeadline);
+    }
+    if !cursor.eat("+") {
+        let expected = "`+` and a duration, such as `clock +10s`, or `to next deadline`";
+        return errors.add(cursor.here(), "the clock moves by a duration", expected);
+    }
+    Some(Choice::Advance(cursor.duration(errors)?))
+}

@@ -1,0 +1,355 @@
+//! The syntax tree: everything that a text says, comments and blank lines included, and where it says it.
+//!
+//! Names are not looked up here, requests are not read, and nothing is known to make sense. Places do not count for equality,
+//! see [`Place`].
+
+use crate::sim::client::protocol::{Effect, Pattern};
+use crate::sim::event::Value;
+
+use super::error::Place;
+
+/// A text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// Its blocks, and what stands between them.
+    pub items: Vec<Entry<Block>>,
+}
+
+/// One line, or a thing of several lines, or what stands between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry<T> {
+    /// A blank line.
+    Blank,
+    /// A line that is a comment: what stands behind the `#`.
+    Comment(String),
+    /// The thing.
+    Of(T),
+}
+
+impl<T> Entry<T> {
+    /// The thing, where it is one.
+    pub fn thing(&self) -> Option<&T> {
+        match self {
+            Entry::Of(thing) => Some(thing),
+            Entry::Blank | Entry::Comment(_) => None,
+        }
+    }
+}
+
+/// The things without what stands between them.
+pub fn things<T>(entries: &[Entry<T>]) -> impl Iterator<Item = &T> {
+    entries.iter().filter_map(Entry::thing)
+}
+
+/// A word that names something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The word.
+    pub text: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A line as it is written, and the comment behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The line without its indentation and its comment.
+    pub text: String,
+    /// What stands behind the `#`.
+    pub comment: Option<String>,
+    /// Where the text stands.
+    pub place: Place,
+}
+
+/// Something that may go on over several lines: a request, a statement, a table's definition. The first entry is a line.
+pub type Passage = Vec<Entry<Written>>;
+
+/// A word in column 1, and what stands under it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// What it is.
+    pub kind: BlockKind,
+    /// The comment behind its first line; a table's stands in its definition.
+    pub comment: Option<String>,
+    /// All its lines.
+    pub place: Place,
+}
+
+/// What a block is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// `option CLIENT_FOUND_ROWS`.
+    Option(Named),
+    /// `table NAME (COLUMNS)` and a line for each row.
+    Table(Table),
+    /// `database`: statements before the schedule.
+    Database(Vec<Entry<Passage>>),
+    /// `store`: Redis commands before the schedule.
+    Store(Vec<Entry<Written>>),
+    /// `script NAME` and its lines, without their common indentation.
+    Script {
+        /// Its name.
+        name: Named,
+        /// Its lines, verbatim; the last one is not blank.
+        lines: Vec<String>,
+    },
+    /// `watch ROLE THING, ...`.
+    Watch(Vec<Role>),
+    /// `protocol NAME` and its steps.
+    Protocol {
+        /// Its name.
+        name: Named,
+        /// Its claims and steps, in order.
+        parts: Vec<Entry<ProtocolPart>>,
+    },
+    /// `client NAMES: PROTOCOL xN NAME=VALUE`.
+    Clients(Clients),
+    /// `schedule` and its actions.
+    Schedule(Vec<Entry<ScheduleEntry>>),
+    /// `expect` and its expectations.
+    Expect(Vec<Entry<ExpectEntry>>),
+}
+
+/// A table before the schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Its name.
+    pub name: Named,
+    /// What stands behind the name: the columns in parentheses.
+    pub definition: Passage,
+    /// Its rows as lists of SQL literals.
+    pub rows: Vec<Entry<Written>>,
+}
+
+/// A part that a key or a column plays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `lock KEY`.
+    Lock(Vec<u8>),
+    /// `counter KEY`.
+    Counter(Vec<u8>),
+    /// `fence TABLE.COLUMN`.
+    Fence(WrittenColumn),
+    /// `stock TABLE.COLUMN`.
+    Stock(WrittenColumn),
+}
+
+/// `TABLE.COLUMN`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenColumn {
+    /// The table's name.
+    pub table: Named,
+    /// The column's name.
+    pub column: Named,
+}
+
+/// What stands under a protocol's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProtocolPart {
+    /// `claims: SENTENCE`.
+    Claim {
+        /// The sentence or how it begins.
+        sentence: Named,
+        /// The comment behind it.
+        comment: Option<String>,
+    },
+    /// A step.
+    Step(WrittenStep),
+}
+
+/// A step as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenStep {
+    /// Its label.
+    pub label: Named,
+    /// Whether `compensation` stands before it.
+    pub compensation: bool,
+    /// Its request.
+    pub request: Passage,
+    /// Its clauses; the last entry is one.
+    pub clauses: Vec<Entry<WrittenClause>>,
+    /// All its lines.
+    pub place: Place,
+}
+
+/// A clause as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenClause {
+    /// Which replies.
+    pub pattern: Pattern,
+    /// What the client then knows.
+    pub effects: Vec<Effect>,
+    /// Where it goes from here; `None`: on.
+    pub flow: Option<WrittenFlow>,
+    /// The comment behind it.
+    pub comment: Option<String>,
+    /// Its line.
+    pub place: Place,
+}
+
+/// Where a client goes, labels by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WrittenFlow {
+    /// `retry`, `retry after 100ms`.
+    Retry(Option<u64>),
+    /// `start over`, `start over after 100ms`.
+    StartOver(Option<u64>),
+    /// `go to LABEL`.
+    GoTo(Named),
+    /// `abort with LABEL, LABEL`.
+    Abort(Vec<Named>),
+    /// `stop`.
+    Stop,
+    /// `done`.
+    Done,
+}
+
+/// A line that declares clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clients {
+    /// Their names.
+    pub names: Vec<Named>,
+    /// The protocol that they run, if they run one.
+    pub protocol: Option<Named>,
+    /// How many times.
+    pub rounds: u32,
+    /// Their parameters, in order.
+    pub parameters: Vec<(Named, Value)>,
+}
+
+/// A line of the schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleEntry {
+    /// The action.
+    pub choice: Choice,
+    /// What stands behind `=>`.
+    pub expected: Option<String>,
+    /// The comment behind it.
+    pub comment: Option<String>,
+    /// Its line.
+    pub place: Place,
+}
+
+/// On which side of a step a latch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The request has not been sent.
+    Before,
+    /// The reply has not been seen.
+    After,
+}
+
+/// An action, clients and steps by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// `A acquire`.
+    Step {
+        /// `A`.
+        client: Named,
+        /// `acquire`.
+        label: Named,
+    },
+    /// `pause A before token`, `pause A`.
+    Pause {
+        /// `A`.
+        client: Named,
+        /// `before token`.
+        at: Option<(Side, Named)>,
+    },
+    /// `resume A`, `resume A before token`.
+    Resume {
+        /// `A`.
+        client: Named,
+        /// `before token`.
+        at: Option<(Side, Named)>,
+    },
+    /// `crash A`.
+    Crash(Named),
+    /// `restart A`.
+    Restart(Named),
+    /// `lose A token`.
+    Lose {
+        /// `A`.
+        client: Named,
+        /// `token`.
+        label: Named,
+    },
+    /// `clock +10001ms`.
+    Advance(u64),
+    /// `clock to next deadline`.
+    AdvanceToNextDeadline,
+    /// `expire lock:sku-1`.
+    Expire(Vec<u8>),
+    /// `wipe fence:sku-1`.
+    Wipe(Vec<u8>),
+    /// `operator> GET lock:sku-1`, `A> GET lock:sku-1`.
+    Command {
+        /// `operator` or `A`.
+        who: Named,
+        /// `GET lock:sku-1`.
+        source: Named,
+    },
+}
+
+/// A line of the expectations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpectEntry {
+    /// What is expected.
+    pub claim: ExpectedClaim,
+    /// The comment behind it.
+    pub comment: Option<String>,
+    /// Its line.
+    pub place: Place,
+}
+
+/// Which verdict is expected of a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpectedVerdict {
+    /// `holds`.
+    Holds,
+    /// `broken`.
+    Broken,
+    /// `not tested`.
+    NotTested,
+}
+
+/// What is expected, names not looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExpectedClaim {
+    /// `broken: SENTENCE`.
+    Property {
+        /// Its verdict.
+        verdict: ExpectedVerdict,
+        /// The sentence or how it begins.
+        sentence: Named,
+    },
+    /// `inventory 'sku-1': qty 8, fence_token 2`.
+    Row {
+        /// The table's name.
+        table: Named,
+        /// The primary key's values as SQL literals.
+        key: Vec<String>,
+        /// Columns and values as SQL literals; `None`: no such row.
+        columns: Option<Vec<(Named, String)>>,
+    },
+    /// `key lock:sku-1: "A-1" ttl 9000ms`.
+    Key {
+        /// Which key.
+        key: Vec<u8>,
+        /// Its value in short form; `None`: no such key.
+        value: Option<String>,
+        /// Its remaining milliseconds; the outer `None`: not checked.
+        ttl: Option<Option<u64>>,
+    },
+    /// `writes: B accepted; A rejected (fenced)`, `writes: none`.
+    Writes(Vec<(Named, String)>),
+    /// `charges: ch-1 order-1 100`, `charges: none`.
+    Charges(Vec<String>),
+    /// `client A: done`.
+    Client {
+        /// `A`.
+        name: Named,
+        /// `done`.
+        state: String,
+    },
+}
