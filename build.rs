@@ -6,6 +6,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+/// A test natively, and one in the browser.
+const TEST: &str = "#[cfg_attr(target_arch = \"wasm32\", wasm_bindgen_test::wasm_bindgen_test)]\n\
+    #[cfg_attr(not(target_arch = \"wasm32\"), test)]\n";
+
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=scenarios");
@@ -19,10 +23,6 @@ fn main() -> io::Result<()> {
         .filter(|file| file.parent().is_some_and(|folder| folder.ends_with("scenarios/stories")))
         .collect();
     fs::write(out.join("stories.rs"), table_of(&here, &stories))?;
-    fs::write(
-        out.join("scenario_files.rs"),
-        table_of(&here, &files.iter().collect::<Vec<_>>()),
-    )?;
     fs::write(out.join("scenario_tests.rs"), tests_of(&here, &files))
 }
 
@@ -72,7 +72,7 @@ fn tests_of(here: &Path, files: &[PathBuf]) -> String {
             .collect();
         let _ = writeln!(
             code,
-            "#[test]\nfn {name}() {{\n    check({path:?}, include_str!({:?}));\n}}\n",
+            "{TEST}fn {name}() {{\n    check({path:?}, include_str!({:?}));\n}}\n",
             file.to_string_lossy()
         );
     }

@@ -89,6 +89,7 @@ impl Judge {
         let mut asked = BTreeMap::new();
         let mut here = Here {
             setup,
+            world: after,
             action,
             at: after.now,
         };
@@ -128,7 +129,7 @@ impl Judge {
             }
             Fact::Wrote { who, write } => {
                 if ledger::is_watched(here.setup, &write.table) {
-                    let rows = ledger::rows_of(here.setup, write);
+                    let rows = ledger::rows_of(here.setup, &here.world.database, write);
                     self.wrote(here, *who, rows, write.transaction, ledger);
                 }
             }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::findings::Here;
 use super::{JudgedCondition, LedgerEntry, Reason, Role};
 use crate::sim::action::Who;
-use crate::sim::database::{RowFact, SqlError, Statement, Value, WriteFact};
+use crate::sim::database::{Database, RowFact, SqlError, Statement, TableView, Value, WriteFact};
 use crate::sim::setup::{Column, Setup};
 
 /// What a statement did to one row, or that there was none.
@@ -129,7 +129,7 @@ impl RowWrite {
 
 /// The rows that a statement was about: those that its key conditions name; without such conditions those that it matched, or
 /// the only row of the table. A row-less entry when there is none.
-pub(super) fn rows_of(setup: &Setup, write: &WriteFact) -> Vec<RowWrite> {
+pub(super) fn rows_of(setup: &Setup, database: &Database, write: &WriteFact) -> Vec<RowWrite> {
     let mut rows: Vec<&RowFact> = write.rows.iter().collect();
     if write.key_conditions.is_empty() && rows.len() > 1 {
         rows.retain(|row| row.matched);
@@ -137,8 +137,10 @@ pub(super) fn rows_of(setup: &Setup, write: &WriteFact) -> Vec<RowWrite> {
     if rows.is_empty() {
         return vec![no_row(write)];
     }
+    let table = database.table(&write.table);
+    let key = table.map_or(Vec::new(), TableView::primary_key);
     rows.into_iter()
-        .map(|row| row_write(setup, write, row))
+        .map(|row| row_write(setup, write, &key, row))
         .collect()
 }
 
@@ -157,7 +159,7 @@ fn no_row(write: &WriteFact) -> RowWrite {
     }
 }
 
-fn row_write(setup: &Setup, write: &WriteFact, row: &RowFact) -> RowWrite {
+fn row_write(setup: &Setup, write: &WriteFact, key: &[&str], row: &RowFact) -> RowWrite {
     let conditions: Vec<JudgedCondition> = write
         .conditions
         .iter()
@@ -168,7 +170,7 @@ fn row_write(setup: &Setup, write: &WriteFact, row: &RowFact) -> RowWrite {
             outcome: *outcome,
         })
         .collect();
-    let key = key_of(row);
+    let key = key_of(key, row);
     RowWrite {
         table: write.table.clone(),
         label: if write.key_conditions.is_empty() {
@@ -190,12 +192,17 @@ fn row_write(setup: &Setup, write: &WriteFact, row: &RowFact) -> RowWrite {
     }
 }
 
-/// `sku = 'sku-1'`.
-fn key_of(row: &RowFact) -> String {
-    let named = row.before.as_ref().or(row.after.as_ref());
-    named
-        .and_then(|row| Some((row.columns().first()?, row.values().first()?)))
-        .map_or(String::new(), |(column, value)| format!("{column} = {}", value.to_literal()))
+/// The row's primary key, or the whole row where there is none: `sku = 'sku-1'`.
+fn key_of(key: &[&str], row: &RowFact) -> String {
+    let Some(row) = row.before.as_ref().or(row.after.as_ref()) else {
+        return String::new();
+    };
+    let named = row.columns().iter().zip(row.values());
+    let parts: Vec<String> = named
+        .filter(|(column, _)| key.is_empty() || key.contains(&column.as_str()))
+        .map(|(column, value)| format!("{column} = {}", value.to_literal()))
+        .collect();
+    parts.join(" AND ")
 }
 
 fn watched_values(setup: &Setup, write: &WriteFact, row: &RowFact) -> Vec<ColumnValues> {

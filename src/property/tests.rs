@@ -280,14 +280,14 @@ fn a_stale_write_after_a_newer_holders() {
     // Another row.
     check(
         property,
-        "A: split sku=sku-1; client B: split sku=sku-3",
+        "A: split sku=sku-1; B: split sku=sku-3",
         "A acquire; clock +10001ms; B acquire; B token; B write; A token; A write",
         "not tested",
     );
     // The newer holder's write was rejected.
     check(
         property,
-        "A: split sku=sku-3; client B: split sku=sku-3",
+        "A: split sku=sku-3; B: split sku=sku-3",
         "A acquire; clock +10001ms; B acquire; B token; B write; operator> SET c 7; A token; A write",
         "not tested",
     );
@@ -331,7 +331,7 @@ fn a_stale_write_after_a_newer_holders() {
     // A new attempt's lock is a new one.
     check(
         property,
-        "A, B: atomic sku=sku-1; client C: atomic sku=sku-1 x2",
+        "A, B: atomic sku=sku-1; C: atomic sku=sku-1 x2",
         "C acquire; C write; C release; A acquire; A write; A release; C acquire; C write",
         "not tested",
     );
@@ -456,7 +456,7 @@ fn a_live_holder_and_the_fence() {
     // Stock stopped it too.
     check(
         property,
-        "A: atomic sku=sku-2; client B: atomic sku=sku-2",
+        "A: atomic sku=sku-2; B: atomic sku=sku-2",
         "operator> SET c 5; A acquire; A write; A release; wipe c; B acquire; B write",
         "not tested",
     );
@@ -589,7 +589,7 @@ fn stock_and_sales() {
     let property = Property::StockEqualsSold;
     check(
         property,
-        "A: lost-update sku=sku-1; client B: lost-update sku=sku-1 x2",
+        "A: lost-update sku=sku-1; B: lost-update sku=sku-1 x2",
         "A read; B read; B write; B read; B write; A write",
         "broken: 3 units were sold, and the stock is lower by 1: A sold 2 units that it did not take.",
     );
@@ -641,13 +641,13 @@ fn charges_for_nothing() {
     let property = Property::NoChargeForNothing;
     check(
         property,
-        "A: pay sku=sku-2 order=o-1; client B: pay sku=sku-2 order=o-2",
+        "A: pay sku=sku-2 order=o-1; B: pay sku=sku-2 order=o-2",
         "A charge; B charge; A write; clock +5ms; B write",
         "broken: B charged o-2 at 0 s (ch-2); when B ended at 5 ms, o-2 had got nothing, and the charge still stood.",
     );
     check(
         property,
-        "A: pay-or-refund sku=sku-2 order=o-1; client B: pay-or-refund sku=sku-2 order=o-2",
+        "A: pay-or-refund sku=sku-2 order=o-1; B: pay-or-refund sku=sku-2 order=o-2",
         "B charge; A charge; A write; B write; B refund",
         "holds",
     );
@@ -662,7 +662,7 @@ fn charges_for_nothing() {
     // Somebody else may still deliver the order.
     check(
         property,
-        "A: pay sku=sku-2 order=o; client B: pay-once sku=sku-1 order=o",
+        "A: pay sku=sku-2 order=o; B: pay-once sku=sku-1 order=o",
         "operator> UPDATE inventory SET qty = 0 WHERE sku = 'sku-2'; A charge; B charge; A write; B write",
         "holds",
     );
@@ -716,7 +716,7 @@ fn double_charges() {
     );
     check(
         property,
-        "A: pay sku=sku-1 order=o-1; client B: pay sku=sku-1 order=o-2",
+        "A: pay sku=sku-1 order=o-1; B: pay sku=sku-1 order=o-2",
         "A charge; B charge",
         "not tested: It takes a second charge",
     );
@@ -728,7 +728,7 @@ fn sold_and_paid() {
     // A shared charge, given back by the one that did not sell.
     check(
         property,
-        "A: pay-once sku=sku-2 order=o; client B: pay-once sku=sku-2 order=o",
+        "A: pay-once sku=sku-2 order=o; B: pay-once sku=sku-2 order=o",
         "A charge; B charge; B write; A write; clock +3ms; A refund",
         "broken: A gave ch-1 back at 3 ms, but o had been sold by then, and no other charge pays for it.",
     );
