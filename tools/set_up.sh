@@ -36,16 +36,13 @@ quietly() {
     }
 }
 
-# as_root COMMAND...: as root, by whatever way there is without asking for a password.
+# Whether commands can run as root without asking for a password.
+can_be_root() {
+    [ "$(id -u)" = 0 ] || { have sudo && sudo -n true 2>/dev/null; }
+}
+
 as_root() {
-    if [ "$(id -u)" = 0 ]; then
-        "$@"
-    elif have sudo && sudo -n true 2>/dev/null; then
-        sudo -n "$@"
-    else
-        say "this needs root; please run:  sudo $*"
-        return 1
-    fi
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
 apt_lists_are_fresh=
@@ -54,12 +51,12 @@ apt_install() {
         say "please install by your system's own means: $*"
         return 1
     }
+    can_be_root || {
+        say "missing, and installing it needs root; please run:  sudo apt-get update && sudo apt-get install -y $*"
+        return 1
+    }
     say "installing $* (apt-get)"
     if [ -z "$apt_lists_are_fresh" ]; then
-        as_root true || {
-            say "     sudo apt-get update && sudo apt-get install -y $*"
-            return 1
-        }
         quietly as_root apt-get update || say "apt-get update failed; trying with the lists that are here"
         apt_lists_are_fresh=yes
     fi

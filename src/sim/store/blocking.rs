@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::call::{Call, Instead};
+use super::call::{Answer, Call, Instead};
 use super::expiry;
 use super::long_double::{self, Parsed};
 use super::number;
@@ -25,21 +25,22 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn for_keys<'k>(
-        keys: impl Iterator<Item = &'k [u8]>,
-        timeout: Option<u64>,
-    ) -> Waiting {
-        Waiting {
-            keys: keys.map(Bytes::from).collect(),
-            timeout,
+    /// The connection waits for one of the keys; within a script or EXEC it must not, and the reply
+    /// is nil at once.
+    pub(super) fn for_keys(run: &Run<'_>, keys: &[Vec<u8>], timeout: Option<u64>) -> Answer {
+        if run.depth > 0 {
+            return Ok(Reply::Nil);
         }
+        let keys = keys.iter().map(|key| Bytes::from(key.as_slice())).collect();
+        Err(Instead::Wait(Waiting { keys, timeout }))
     }
 
-    pub(super) fn for_replicas(timeout: Option<u64>) -> Waiting {
-        Waiting {
+    /// The connection waits for replicas, of which there are none.
+    pub(super) fn for_replicas(timeout: Option<u64>) -> Answer {
+        Err(Instead::Wait(Waiting {
             keys: Vec::new(),
             timeout,
-        }
+        }))
     }
 }
 
@@ -189,50 +190,23 @@ fn serve(run: &mut Run<'_>, connection: ConnectionId, key: &[u8]) {
 }
 
 /// A timeout in seconds with a fraction, as the blocking commands take it, in milliseconds rounded
-/// up; `None` for 0, which is without end.
-pub(super) fn seconds(run: &Run<'_>, call: &Call<'_>, at: usize) -> Result<Option<u64>, Instead> {
-    let seconds = match long_double::parse(call.arg(at)) {
-        Some(Parsed::Finite(seconds)) => seconds,
-        Some(Parsed::Infinite { negative: false }) => return Err(OUT_OF_RANGE.into()),
-        Some(Parsed::Infinite { negative: true }) => return Err(NEGATIVE.into()),
-        None => return Err("ERR timeout is not a float or out of range".into()),
-    };
-    timeout(
-        run,
-        seconds
-            .thousandfold_ceiling()
-            .ok_or(if seconds.is_negative() {
-                NEGATIVE
-            } else {
-                OUT_OF_RANGE
-            })?,
-    )
+/// up; `None` for 0, which is without end. One that is too large is, by the way that Redis 7.0
+/// converts it, negative.
+pub(super) fn seconds(call: &Call<'_>, at: usize) -> Result<Option<u64>, Instead> {
+    match long_double::parse(call.arg(at)) {
+        Some(Parsed::Finite(seconds)) => timeout(seconds.thousandfold_ceiling().unwrap_or(-1)),
+        Some(Parsed::Infinite { .. }) => timeout(-1),
+        None => Err("ERR timeout is not a float or out of range".into()),
+    }
 }
 
 /// A timeout in whole milliseconds, as WAIT takes it.
-pub(super) fn milliseconds(
-    run: &Run<'_>,
-    call: &Call<'_>,
-    at: usize,
-) -> Result<Option<u64>, Instead> {
-    timeout(
-        run,
-        number::parse_integer(call.arg(at))
-            .ok_or("ERR timeout is not an integer or out of range")?,
-    )
+pub(super) fn milliseconds(call: &Call<'_>, at: usize) -> Result<Option<u64>, Instead> {
+    let number = number::parse_integer(call.arg(at));
+    timeout(number.ok_or("ERR timeout is not an integer or out of range")?)
 }
 
-const NEGATIVE: &str = "ERR timeout is negative";
-const OUT_OF_RANGE: &str = "ERR timeout is out of range";
-
-fn timeout(run: &Run<'_>, ms: i64) -> Result<Option<u64>, Instead> {
-    let ms = u64::try_from(ms).map_err(|_| NEGATIVE)?;
-    let latest = u64::try_from(i64::MAX)
-        .unwrap_or(u64::MAX)
-        .saturating_sub(run.now);
-    if ms > latest {
-        Err(OUT_OF_RANGE.into())
-    } else {
-        Ok((ms > 0).then_some(ms))
-    }
+fn timeout(ms: i64) -> Result<Option<u64>, Instead> {
+    let ms = u64::try_from(ms).map_err(|_| "ERR timeout is negative")?;
+    Ok((ms > 0).then_some(ms))
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::blocking::Waiting;
+use super::blocking::{self, Waiting};
 use super::number;
 use super::reply::Reply;
 use super::table::Command;
@@ -89,14 +89,55 @@ impl<'a> Call<'a> {
         number.ok_or_else(|| error.into())
     }
 
+    /// The argument as an integer that stays one with its sign turned.
+    pub(super) fn negatable(&self, at: usize) -> Result<i64, Instead> {
+        match self.integer(at)? {
+            i64::MIN => Err("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807".into()),
+            number => Ok(number),
+        }
+    }
+
     /// The argument as an integer that is not negative.
     pub(super) fn not_negative(&self, at: usize) -> Result<i64, Instead> {
         self.integer_within(at, 0, i64::MAX, NOT_POSITIVE)
     }
 
-    /// The argument as a double.
-    pub(super) fn double(&self, at: usize) -> Result<f64, Instead> {
-        number::parse_double(self.arg(at)).ok_or_else(|| NOT_A_FLOAT.into())
+    /// The keys whose number stands at this place, as LMPOP and ZMPOP take them, and the place after
+    /// them, where something must stand.
+    pub(super) fn counted_keys(&self, at: usize) -> Result<(&'a [Vec<u8>], usize), Instead> {
+        let number =
+            self.integer_within(at, 1, i64::MAX, "ERR numkeys should be greater than 0")?;
+        let after = usize::try_from(number)
+            .ok()
+            .and_then(|number| number.checked_add(at + 1));
+        let after = after.filter(|after| *after < self.len()).ok_or(SYNTAX)?;
+        Ok((self.argv.get(at + 1..after).unwrap_or(&[]), after))
+    }
+
+    /// How many elements LMPOP and ZMPOP shall pop: 1, or what COUNT says from this place on.
+    pub(super) fn pop_count(&self, at: usize) -> Result<i64, Instead> {
+        if at >= self.len() {
+            return Ok(1);
+        }
+        if !self.is(at, "COUNT") || at + 1 >= self.len() {
+            return Err(SYNTAX.into());
+        }
+        let number =
+            self.integer_within(at + 1, 1, i64::MAX, "ERR count should be greater than 0")?;
+        if at + 2 < self.len() {
+            Err(SYNTAX.into())
+        } else {
+            Ok(number)
+        }
+    }
+
+    /// The keys and the timeout of BLPOP and its kin, which take the timeout last.
+    pub(super) fn keys_and_timeout(&self) -> Result<(&'a [Vec<u8>], Option<u64>), Instead> {
+        let last = self.len().saturating_sub(1);
+        Ok((
+            self.argv.get(1..last).unwrap_or(&[]),
+            blocking::seconds(self, last)?,
+        ))
     }
 
     /// The arguments in pairs from this place on; a last one alone is left out.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::blocking::Waiting;
-use super::call::{Answer, Call, Instead, NOT_AN_INTEGER};
+use super::call::{Answer, Call, NOT_AN_INTEGER};
 use super::number;
 use super::reply::Reply;
 use super::run::Run;
@@ -88,11 +88,12 @@ pub(super) fn reset(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
 /// WAIT: there are no replicas, so it replies 0, at once where none are asked for.
 pub(super) fn wait(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     let replicas = call.integer(1)?;
-    let timeout = super::blocking::milliseconds(run, call, 2)?;
-    if replicas <= 0 || run.depth > 0 {
+    let timeout = super::blocking::milliseconds(call, 2)?;
+    // Redis keeps the number of a waiting command in 32 bits; a larger one is cut.
+    if replicas <= 0 || replicas as i32 <= 0 || run.depth > 0 {
         return Ok(Reply::Integer(0));
     }
-    Err(Instead::Wait(Waiting::for_replicas(timeout)))
+    Waiting::for_replicas(timeout)
 }
 
 pub(super) fn client_id(run: &mut Run<'_>, _: &Call<'_>) -> Answer {

@@ -23,7 +23,7 @@ pub(super) fn command(run: &mut Run<'_>, argv: &[Vec<u8>]) {
         Ok(Admitted::Run(command)) => execute(run, &Call { command, argv }),
         Ok(Admitted::Queued) => answered(run, argv, vec![Reply::Status("QUEUED".to_owned())]),
         Err(error) => {
-            transactions::refuse_exec(run);
+            let error = transactions::refuse(run, argv, error);
             answered(run, argv, vec![Reply::Error(error)])
         }
     };

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use super::call::{Answer, Call, Instead, OVERFLOW, SYNTAX, count};
+use super::call::{Answer, Call, Instead, NOT_A_FLOAT, OVERFLOW, SYNTAX, count};
+use super::long_double::{self, Parsed};
 use super::number;
 use super::reply::Reply;
 use super::run::Run;
@@ -229,13 +230,12 @@ pub(super) fn hincrby(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
 }
 
 pub(super) fn hincrbyfloat(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
-    // The amount is looked at before the key.
-    add_floats(b"0", NOT_A_FLOAT_IN_HASH, call.arg(3))
-        .map(drop)
-        .or_else(|error| match &error {
-            Instead::Error(text) if text.contains("not a valid float") => Err(error),
-            _ => Ok(()),
-        })?;
+    // Unlike INCRBYFLOAT, it looks at the amount before the key.
+    match long_double::parse(call.arg(3)) {
+        None => return Err(NOT_A_FLOAT.into()),
+        Some(Parsed::Infinite { .. }) => return Err("ERR value is NaN or Infinity".into()),
+        Some(Parsed::Finite(_)) => {}
+    }
     let old = field(run, call)?;
     let sum = add_floats(
         old.as_deref().unwrap_or(b"0"),
@@ -264,7 +264,7 @@ pub(super) fn hrandfield(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
         let first = run.hash(call.arg(1))?.and_then(|hash| hash.iter().next());
         return Ok(first.map_or(Reply::Nil, |(field, _)| Reply::bulk(field)));
     }
-    let wanted = super::sets::drawn_number(call)?;
+    let wanted = call.negatable(2)?;
     if call.len() > 4 || (call.len() == 4 && !call.is(3, "WITHVALUES")) {
         return Err(SYNTAX.into());
     }

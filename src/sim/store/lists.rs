@@ -266,8 +266,7 @@ pub(super) fn lpos(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
             return Err(SYNTAX.into());
         }
         if call.is(at, "RANK") {
-            let bad = "ERR value is out of range";
-            rank = call.integer_within(at + 1, -i64::MAX, i64::MAX, bad)?;
+            rank = call.negatable(at + 1)?;
             if rank == 0 {
                 return Err("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list".into());
             }
@@ -367,22 +366,12 @@ struct PopMany<'a> {
 }
 
 fn pop_many<'a>(call: &Call<'a>, at: usize) -> Result<PopMany<'a>, Instead> {
-    let number = call.integer_within(at, 1, i64::MAX, "ERR numkeys should be greater than 0")?;
-    let place = usize::try_from(number)
-        .ok()
-        .and_then(|number| number.checked_add(at + 1))
-        .filter(|place| *place < call.len())
-        .ok_or(SYNTAX)?;
-    let keys = call.argv.get(at + 1..place).unwrap_or(&[]);
-    let end = end(call, place)?;
-    let number = match call.len() - place {
-        1 => 1,
-        3 if call.is(place + 1, "COUNT") => {
-            call.integer_within(place + 2, 1, i64::MAX, "ERR count should be greater than 0")?
-        }
-        _ => return Err(SYNTAX.into()),
-    };
-    Ok(PopMany { keys, end, number })
+    let (keys, place) = call.counted_keys(at)?;
+    Ok(PopMany {
+        keys,
+        end: end(call, place)?,
+        number: call.pop_count(place + 1)?,
+    })
 }
 
 pub(super) fn lmpop(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
@@ -406,14 +395,10 @@ fn key_and_popped(run: &mut Run<'_>, key: &[u8], many: &PopMany<'_>) -> Answer {
 
 pub(super) fn blmpop(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     let many = pop_many(call, 2)?;
-    let timeout = blocking::seconds(run, call, 1)?;
+    let timeout = blocking::seconds(call, 1)?;
     match pop_first_of(run, &many)? {
         Some(reply) => Ok(reply),
-        None if run.depth > 0 => Ok(Reply::Nil),
-        None => Err(Instead::Wait(Waiting::for_keys(
-            many.keys.iter().map(Vec::as_slice),
-            timeout,
-        ))),
+        None => Waiting::for_keys(run, many.keys, timeout),
     }
 }
 
@@ -426,20 +411,13 @@ pub(super) fn brpop(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
 }
 
 fn blocking_pop(run: &mut Run<'_>, call: &Call<'_>, end: End) -> Answer {
-    let timeout = blocking::seconds(run, call, call.len() - 1)?;
-    let keys = &call.argv[1..call.len() - 1];
+    let (keys, timeout) = call.keys_and_timeout()?;
     for key in keys {
         if run.list(key)?.is_some() {
             return pop_with_key(run, key, end);
         }
     }
-    if run.depth > 0 {
-        return Ok(Reply::Nil);
-    }
-    Err(Instead::Wait(Waiting::for_keys(
-        keys.iter().map(Vec::as_slice),
-        timeout,
-    )))
+    Waiting::for_keys(run, keys, timeout)
 }
 
 fn pop_with_key(run: &mut Run<'_>, key: &[u8], end: End) -> Answer {
@@ -464,14 +442,10 @@ fn blocking_move(
     to: End,
     timeout_at: usize,
 ) -> Answer {
-    let timeout = blocking::seconds(run, call, timeout_at)?;
+    let timeout = blocking::seconds(call, timeout_at)?;
     match move_one(run, call.arg(1), call.arg(2), from, to)? {
         Some(reply) => Ok(reply),
-        None if run.depth > 0 => Ok(Reply::Nil),
-        None => Err(Instead::Wait(Waiting::for_keys(
-            std::iter::once(call.arg(1)),
-            timeout,
-        ))),
+        None => Waiting::for_keys(run, &call.argv[1..2], timeout),
     }
 }
 

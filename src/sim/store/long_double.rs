@@ -202,10 +202,6 @@ impl LongDouble {
         )
     }
 
-    pub(super) fn is_negative(self) -> bool {
-        self.negative
-    }
-
     /// What decides between two sizes; a zero is below all.
     fn order(self) -> (bool, i32, u64) {
         (self.mantissa != 0, self.exponent, self.mantissa)
@@ -232,16 +228,16 @@ impl LongDouble {
         }
     }
 
-    /// The nearest double; `None` where that is infinite.
-    pub(super) fn to_double(self) -> Option<f64> {
+    /// The nearest double, infinite where that is too large.
+    pub(super) fn to_double(self) -> f64 {
         let (mut number, mut left) = (self.mantissa as f64, self.exponent);
-        // Powers of two are exact; three steps reach from the largest to the smallest double.
+        // A power of two is exact, and a few steps reach from the largest double to the smallest.
         while left != 0 && number != 0.0 && number.is_finite() {
             let step = left.clamp(-1000, 1000);
-            number *= f64::from_bits(u64::try_from(1023 + step).ok()? << 52);
+            number *= 2f64.powi(step);
             left -= step;
         }
-        number.is_finite().then_some(number)
+        if self.negative { -number } else { number }
     }
 
     /// The number as `%.17Lf` prints it, without zeros at the end, and `0` for `-0`.

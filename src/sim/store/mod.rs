@@ -43,6 +43,7 @@ mod keys;
 mod keyspace;
 mod lists;
 mod long_double;
+pub mod lua;
 mod number;
 mod publish;
 pub mod reply;
@@ -74,7 +75,7 @@ pub use keyspace::KeyState;
 pub use lists::List;
 pub use sets::Set;
 pub use sorted_sets::{Score, SortedSet};
-pub use table::{Command, find_command};
+pub use table::{Command, all_commands, find_command};
 pub use value::{Bytes, Value};
 
 /// One server with its keys, connections, blocked commands and script cache.

@@ -117,30 +117,65 @@ fn parse_exponent(text: &[u8]) -> Option<i32> {
 }
 
 /// Reads a double as Redis does (`string2d`): what `strtod` reads, without blanks, without overflow
-/// and underflow, and not a number is none.
+/// and underflow; not a number is none.
 pub(super) fn parse_double(text: &[u8]) -> Option<f64> {
-    match parse_float(text)? {
+    let parts = parse_float(text)?;
+    let number = round_to_double(text, &parts)?;
+    let (infinite, zero) = match parts {
+        FloatText::Decimal {
+            whole, fraction, ..
+        }
+        | FloatText::Hexadecimal {
+            whole, fraction, ..
+        } => (
+            false,
+            whole.iter().chain(fraction).all(|digit| *digit == b'0'),
+        ),
+        FloatText::Infinity { .. } | FloatText::NotANumber => (true, false),
+    };
+    (number.is_infinite() == infinite && (number != 0.0 || zero)).then_some(number)
+}
+
+/// Reads the bound of a range of scores, which Redis hands to `strtod` as it is: blanks in front are
+/// skipped, an empty text is 0, what is too large is infinite; not a number is none.
+pub(super) fn parse_bound(text: &[u8]) -> Option<f64> {
+    let end = text
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(text.len());
+    if end == 0 {
+        return Some(0.0);
+    }
+    let text = &text[..end];
+    let blanks = text
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | 9..=13))
+        .count();
+    let text = &text[blanks..];
+    round_to_double(text, &parse_float(text)?)
+}
+
+/// The nearest double, infinite where that is too large; not a number is none.
+fn round_to_double(text: &[u8], parts: &FloatText<'_>) -> Option<f64> {
+    match *parts {
         FloatText::NotANumber => None,
         FloatText::Infinity { negative } => Some(if negative {
             f64::NEG_INFINITY
         } else {
             f64::INFINITY
         }),
-        FloatText::Decimal {
-            whole, fraction, ..
-        } => {
-            let number: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-            let zero = whole.iter().chain(fraction).all(|digit| *digit == b'0');
-            (number.is_finite() && (number != 0.0 || zero)).then_some(number)
-        }
+        FloatText::Decimal { .. } => std::str::from_utf8(text).ok()?.parse().ok(),
         FloatText::Hexadecimal {
             negative,
             whole,
             fraction,
             exponent,
         } => {
-            let number = super::long_double::hexadecimal(whole, fraction, exponent)?.to_double()?;
-            Some(if negative { -number } else { number })
+            let size = super::long_double::hexadecimal(whole, fraction, exponent);
+            let size = size.map_or(if exponent < 0 { 0.0 } else { f64::INFINITY }, |size| {
+                size.to_double()
+            });
+            Some(if negative { -size } else { size })
         }
     }
 }

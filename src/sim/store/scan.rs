@@ -19,15 +19,26 @@ struct Scan<'a> {
     type_name: Option<&'a [u8]>,
 }
 
+/// The cursor as `strtoul` reads it: a sign is allowed, a negative number wraps, nothing is 0.
 fn cursor(call: &Call<'_>, at: usize) -> Result<u64, Instead> {
-    let text = std::str::from_utf8(call.arg(at)).unwrap_or("");
-    let digits = text.strip_prefix('+').unwrap_or(text);
-    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits
-        .parse()
-        .ok()
-        .filter(|_| plain)
-        .ok_or_else(|| "ERR invalid cursor".into())
+    let text = call.arg(at);
+    let text = text.split(|byte| *byte == 0).next().unwrap_or(text);
+    let negative = text.first() == Some(&b'-');
+    let signed = matches!(text.first(), Some(b'-' | b'+'));
+    let digits = if signed { &text[1..] } else { text };
+    let number = match std::str::from_utf8(digits) {
+        Ok("") if !signed => Some(0),
+        Ok(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            digits.parse::<u64>().ok()
+        }
+        _ => None,
+    };
+    let number = number.ok_or("ERR invalid cursor")?;
+    Ok(if negative {
+        number.wrapping_neg()
+    } else {
+        number
+    })
 }
 
 fn options<'a>(

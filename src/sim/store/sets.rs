@@ -225,21 +225,12 @@ pub(super) fn srandmember(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
             .first()
             .map_or(Reply::Nil, Reply::bulk));
     }
-    let wanted = drawn_number(call)?;
+    let wanted = call.negatable(2)?;
     Ok(array(&draw(
         &taken(run, call.arg(1))?.members(),
         wanted,
         false,
     )?))
-}
-
-/// How many elements SRANDMEMBER, HRANDFIELD and ZRANDMEMBER shall draw.
-pub(super) fn drawn_number(call: &Call<'_>) -> Result<i64, Instead> {
-    let number = call.integer(2)?;
-    if number == i64::MIN {
-        return Err("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807".into());
-    }
-    Ok(number)
 }
 
 /// The most elements that one reply repeats.

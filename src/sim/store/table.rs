@@ -4,7 +4,8 @@
 use super::call::{Answer, Call};
 use super::run::Run;
 use super::{
-    connection, expiry, hashes, keys, lists, publish, scan, scripting, sets, strings, transactions,
+    connection, expiry, hashes, keys, lists, publish, scan, scripting, sets, sorted_sets, strings,
+    transactions,
 };
 
 /// What runs a command.
@@ -167,9 +168,9 @@ pub(super) fn resolve(argv: &[Vec<u8>]) -> Option<&'static Command> {
     }
 }
 
-/// Every command of the store, by name.
-pub(super) fn commands() -> &'static [Command] {
-    COMMANDS
+/// Every command of the store, in the order of the names; a container counts once.
+pub fn all_commands() -> impl Iterator<Item = &'static Command> {
+    COMMANDS.iter()
 }
 
 /// Whether Redis 7.0 has a command of this name that the store lacks.
@@ -241,43 +242,17 @@ const ALL: Keys = Keys::Range(1, -1, 1);
 const ALL_BUT_LAST: Keys = Keys::Range(1, -2, 1);
 
 /// In the order of the names, for the binary search; a test compares every line with a real server.
+#[rustfmt::skip]
 static COMMANDS: &[Command] = &[
     command("APPEND", 3, WRITE | DENYOOM, ONE, strings::append),
-    command(
-        "BLMOVE",
-        6,
-        WRITE | DENYOOM | NOSCRIPT | BLOCKING,
-        TWO,
-        lists::blmove,
-    ),
-    command(
-        "BLMPOP",
-        -5,
-        WRITE | BLOCKING,
-        Keys::Counted(2),
-        lists::blmpop,
-    ),
-    command(
-        "BLPOP",
-        -3,
-        WRITE | NOSCRIPT | BLOCKING,
-        ALL_BUT_LAST,
-        lists::blpop,
-    ),
-    command(
-        "BRPOP",
-        -3,
-        WRITE | NOSCRIPT | BLOCKING,
-        ALL_BUT_LAST,
-        lists::brpop,
-    ),
-    command(
-        "BRPOPLPUSH",
-        4,
-        WRITE | DENYOOM | NOSCRIPT | BLOCKING,
-        TWO,
-        lists::brpoplpush,
-    ),
+    command("BLMOVE", 6, WRITE | DENYOOM | NOSCRIPT | BLOCKING, TWO, lists::blmove),
+    command("BLMPOP", -5, WRITE | BLOCKING, Keys::Counted(2), lists::blmpop),
+    command("BLPOP", -3, WRITE | NOSCRIPT | BLOCKING, ALL_BUT_LAST, lists::blpop),
+    command("BRPOP", -3, WRITE | NOSCRIPT | BLOCKING, ALL_BUT_LAST, lists::brpop),
+    command("BRPOPLPUSH", 4, WRITE | DENYOOM | NOSCRIPT | BLOCKING, TWO, lists::brpoplpush),
+    command("BZMPOP", -5, WRITE | BLOCKING, Keys::Counted(2), sorted_sets::bzmpop),
+    command("BZPOPMAX", -3, WRITE | NOSCRIPT | BLOCKING, ALL_BUT_LAST, sorted_sets::bzpopmax),
+    command("BZPOPMIN", -3, WRITE | NOSCRIPT | BLOCKING, ALL_BUT_LAST, sorted_sets::bzpopmin),
     container("CLIENT", CLIENT),
     command("COPY", -3, WRITE | DENYOOM, TWO, keys::copy),
     command("DBSIZE", 1, READONLY, Keys::None, keys::dbsize),
@@ -287,27 +262,9 @@ static COMMANDS: &[Command] = &[
     command("DISCARD", 1, NOSCRIPT, Keys::None, transactions::discard),
     command("ECHO", 2, 0, Keys::None, connection::echo),
     command("EVAL", -3, NOSCRIPT, Keys::Counted(2), scripting::eval),
-    command(
-        "EVALSHA",
-        -3,
-        NOSCRIPT,
-        Keys::Counted(2),
-        scripting::evalsha,
-    ),
-    command(
-        "EVALSHA_RO",
-        -3,
-        NOSCRIPT | READONLY,
-        Keys::Counted(2),
-        scripting::evalsha_ro,
-    ),
-    command(
-        "EVAL_RO",
-        -3,
-        NOSCRIPT | READONLY,
-        Keys::Counted(2),
-        scripting::eval_ro,
-    ),
+    command("EVALSHA", -3, NOSCRIPT, Keys::Counted(2), scripting::evalsha),
+    command("EVALSHA_RO", -3, NOSCRIPT | READONLY, Keys::Counted(2), scripting::evalsha_ro),
+    command("EVAL_RO", -3, NOSCRIPT | READONLY, Keys::Counted(2), scripting::eval_ro),
     command("EXEC", 1, NOSCRIPT, Keys::None, transactions::exec),
     command("EXISTS", -2, READONLY, ALL, keys::exists),
     command("EXPIRE", -3, WRITE, ONE, expiry::expire),
@@ -325,13 +282,7 @@ static COMMANDS: &[Command] = &[
     command("HGET", 3, READONLY, ONE, hashes::hget),
     command("HGETALL", 2, READONLY, ONE, hashes::hgetall),
     command("HINCRBY", 4, WRITE | DENYOOM, ONE, hashes::hincrby),
-    command(
-        "HINCRBYFLOAT",
-        4,
-        WRITE | DENYOOM,
-        ONE,
-        hashes::hincrbyfloat,
-    ),
+    command("HINCRBYFLOAT", 4, WRITE | DENYOOM, ONE, hashes::hincrbyfloat),
     command("HKEYS", 2, READONLY, ONE, hashes::hkeys),
     command("HLEN", 2, READONLY, ONE, hashes::hlen),
     command("HMGET", -3, READONLY, ONE, hashes::hmget),
@@ -360,20 +311,8 @@ static COMMANDS: &[Command] = &[
     command("LSET", 4, WRITE | DENYOOM, ONE, lists::lset),
     command("LTRIM", 4, WRITE, ONE, lists::ltrim),
     command("MGET", -2, READONLY, ALL, strings::mget),
-    command(
-        "MSET",
-        -3,
-        WRITE | DENYOOM,
-        Keys::Range(1, -1, 2),
-        strings::mset,
-    ),
-    command(
-        "MSETNX",
-        -3,
-        WRITE | DENYOOM,
-        Keys::Range(1, -1, 2),
-        strings::msetnx,
-    ),
+    command("MSET", -3, WRITE | DENYOOM, Keys::Range(1, -1, 2), strings::mset),
+    command("MSETNX", -3, WRITE | DENYOOM, Keys::Range(1, -1, 2), strings::msetnx),
     command("MULTI", 1, NOSCRIPT, Keys::None, transactions::multi),
     command("PERSIST", 2, WRITE, ONE, expiry::persist),
     command("PEXPIRE", -3, WRITE, ONE, expiry::pexpire),
@@ -381,23 +320,11 @@ static COMMANDS: &[Command] = &[
     command("PEXPIRETIME", 2, READONLY, ONE, expiry::pexpiretime),
     command("PING", -1, 0, Keys::None, connection::ping),
     command("PSETEX", 4, WRITE | DENYOOM, ONE, strings::psetex),
-    command(
-        "PSUBSCRIBE",
-        -2,
-        NOSCRIPT | PUBSUB,
-        Keys::None,
-        publish::psubscribe,
-    ),
+    command("PSUBSCRIBE", -2, NOSCRIPT | PUBSUB, Keys::None, publish::psubscribe),
     command("PTTL", 2, READONLY, ONE, expiry::pttl),
     command("PUBLISH", 3, PUBSUB, Keys::None, publish::publish),
     container("PUBSUB", PUBSUB_COMMANDS),
-    command(
-        "PUNSUBSCRIBE",
-        -1,
-        NOSCRIPT | PUBSUB,
-        Keys::None,
-        publish::punsubscribe,
-    ),
+    command("PUNSUBSCRIBE", -1, NOSCRIPT | PUBSUB, Keys::None, publish::punsubscribe),
     command("QUIT", -1, NOSCRIPT, Keys::None, connection::quit),
     command("RANDOMKEY", 1, READONLY, Keys::None, keys::randomkey),
     command("RENAME", 3, WRITE, TWO, keys::rename),
@@ -419,13 +346,7 @@ static COMMANDS: &[Command] = &[
     command("SETNX", 3, WRITE | DENYOOM, ONE, strings::setnx),
     command("SETRANGE", 4, WRITE | DENYOOM, ONE, strings::setrange),
     command("SINTER", -2, READONLY, ALL, sets::sinter),
-    command(
-        "SINTERCARD",
-        -3,
-        READONLY,
-        Keys::Counted(1),
-        sets::sintercard,
-    ),
+    command("SINTERCARD", -3, READONLY, Keys::Counted(1), sets::sintercard),
     command("SINTERSTORE", -3, WRITE | DENYOOM, ALL, sets::sinterstore),
     command("SISMEMBER", 3, READONLY, ONE, sets::sismember),
     command("SMEMBERS", 2, READONLY, ONE, sets::smembers),
@@ -436,13 +357,7 @@ static COMMANDS: &[Command] = &[
     command("SREM", -3, WRITE, ONE, sets::srem),
     command("SSCAN", -3, READONLY, ONE, scan::sscan),
     command("STRLEN", 2, READONLY, ONE, strings::strlen),
-    command(
-        "SUBSCRIBE",
-        -2,
-        NOSCRIPT | PUBSUB,
-        Keys::None,
-        publish::subscribe,
-    ),
+    command("SUBSCRIBE", -2, NOSCRIPT | PUBSUB, Keys::None, publish::subscribe),
     command("SUBSTR", 4, READONLY, ONE, strings::getrange),
     command("SUNION", -2, READONLY, ALL, sets::sunion),
     command("SUNIONSTORE", -3, WRITE | DENYOOM, ALL, sets::sunionstore),
@@ -451,16 +366,42 @@ static COMMANDS: &[Command] = &[
     command("TTL", 2, READONLY, ONE, expiry::ttl),
     command("TYPE", 2, READONLY, ONE, keys::type_of),
     command("UNLINK", -2, WRITE, ALL, keys::del),
-    command(
-        "UNSUBSCRIBE",
-        -1,
-        NOSCRIPT | PUBSUB,
-        Keys::None,
-        publish::unsubscribe,
-    ),
+    command("UNSUBSCRIBE", -1, NOSCRIPT | PUBSUB, Keys::None, publish::unsubscribe),
     command("UNWATCH", 1, NOSCRIPT, Keys::None, transactions::unwatch),
     command("WAIT", 3, NOSCRIPT, Keys::None, connection::wait),
     command("WATCH", -2, NOSCRIPT, ALL, transactions::watch),
+    command("ZADD", -4, WRITE | DENYOOM, ONE, sorted_sets::zadd),
+    command("ZCARD", 2, READONLY, ONE, sorted_sets::zcard),
+    command("ZCOUNT", 4, READONLY, ONE, sorted_sets::zcount),
+    command("ZDIFF", -3, READONLY, Keys::Counted(1), sorted_sets::zdiff),
+    command("ZDIFFSTORE", -4, WRITE | DENYOOM, Keys::FirstAndCounted, sorted_sets::zdiffstore),
+    command("ZINCRBY", 4, WRITE | DENYOOM, ONE, sorted_sets::zincrby),
+    command("ZINTER", -3, READONLY, Keys::Counted(1), sorted_sets::zinter),
+    command("ZINTERCARD", -3, READONLY, Keys::Counted(1), sorted_sets::zintercard),
+    command("ZINTERSTORE", -4, WRITE | DENYOOM, Keys::FirstAndCounted, sorted_sets::zinterstore),
+    command("ZLEXCOUNT", 4, READONLY, ONE, sorted_sets::zlexcount),
+    command("ZMPOP", -4, WRITE, Keys::Counted(1), sorted_sets::zmpop),
+    command("ZMSCORE", -3, READONLY, ONE, sorted_sets::zmscore),
+    command("ZPOPMAX", -2, WRITE, ONE, sorted_sets::zpopmax),
+    command("ZPOPMIN", -2, WRITE, ONE, sorted_sets::zpopmin),
+    command("ZRANDMEMBER", -2, READONLY, ONE, sorted_sets::zrandmember),
+    command("ZRANGE", -4, READONLY, ONE, sorted_sets::zrange),
+    command("ZRANGEBYLEX", -4, READONLY, ONE, sorted_sets::zrangebylex),
+    command("ZRANGEBYSCORE", -4, READONLY, ONE, sorted_sets::zrangebyscore),
+    command("ZRANGESTORE", -5, WRITE | DENYOOM, TWO, sorted_sets::zrangestore),
+    command("ZRANK", 3, READONLY, ONE, sorted_sets::zrank),
+    command("ZREM", -3, WRITE, ONE, sorted_sets::zrem),
+    command("ZREMRANGEBYLEX", 4, WRITE, ONE, sorted_sets::zremrangebylex),
+    command("ZREMRANGEBYRANK", 4, WRITE, ONE, sorted_sets::zremrangebyrank),
+    command("ZREMRANGEBYSCORE", 4, WRITE, ONE, sorted_sets::zremrangebyscore),
+    command("ZREVRANGE", -4, READONLY, ONE, sorted_sets::zrevrange),
+    command("ZREVRANGEBYLEX", -4, READONLY, ONE, sorted_sets::zrevrangebylex),
+    command("ZREVRANGEBYSCORE", -4, READONLY, ONE, sorted_sets::zrevrangebyscore),
+    command("ZREVRANK", 3, READONLY, ONE, sorted_sets::zrevrank),
+    command("ZSCAN", -3, READONLY, ONE, scan::zscan),
+    command("ZSCORE", 3, READONLY, ONE, sorted_sets::zscore),
+    command("ZUNION", -3, READONLY, Keys::Counted(1), sorted_sets::zunion),
+    command("ZUNIONSTORE", -4, WRITE | DENYOOM, Keys::FirstAndCounted, sorted_sets::zunionstore),
 ];
 
 static CLIENT: &[Command] = &[
@@ -490,11 +431,7 @@ mod tests {
         for table in [COMMANDS, CLIENT, PUBSUB_COMMANDS, SCRIPT] {
             assert!(table.is_sorted_by(|a, b| a.name < b.name));
         }
-        assert!(
-            commands()
-                .iter()
-                .all(|command| !is_left_out(command.name.as_bytes()))
-        );
+        assert!(all_commands().all(|command| !is_left_out(command.name.as_bytes())));
     }
 
     #[test]

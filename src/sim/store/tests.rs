@@ -112,3 +112,17 @@ fn counters_stop_at_their_bounds() {
         ERR wrong number of arguments for 'get' command",
     );
 }
+
+#[test]
+fn waits_end_when_their_time_is_over() {
+    check(
+        "1> WAIT 5 10000
+        > BLPOP l 0.01
+        +10
+        +1
+        nil
+        +9990
+        1< 0
+        ",
+    );
+}

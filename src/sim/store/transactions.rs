@@ -36,14 +36,24 @@ pub(super) fn queue(run: &mut Run<'_>, argv: &[Vec<u8>]) {
     }
 }
 
-/// A command of the open transaction was refused.
-pub(super) fn refuse_exec(run: &mut Run<'_>) {
-    if !is_open(run) {
-        return;
+/// A command was refused with this error: EXEC will not run the open transaction. Where EXEC itself
+/// was refused, the transaction is over, and the error says so.
+pub(super) fn refuse(run: &mut Run<'_>, argv: &[Vec<u8>], error: String) -> String {
+    if argv
+        .first()
+        .is_some_and(|name| name.eq_ignore_ascii_case(b"EXEC"))
+    {
+        run.store.connection(run.connection).queue = None;
+        forget_watches(run);
+        let reason = error.strip_prefix("ERR ").unwrap_or(&error);
+        return format!("EXECABORT Transaction discarded because of: {reason}");
     }
-    if let Some(queue) = &mut run.store.connection(run.connection).queue {
+    if is_open(run)
+        && let Some(queue) = &mut run.store.connection(run.connection).queue
+    {
         queue.refused = true;
     }
+    error
 }
 
 pub(super) fn multi(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
