@@ -82,7 +82,7 @@ fn judge_accepted(
     memory: &RowMemory,
     is_older: bool,
 ) {
-    if is_older {
+    if is_older && write.row.changed {
         return break_by_stale_write(here, findings, write, memory);
     }
     let others_token = write

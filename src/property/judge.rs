@@ -12,6 +12,7 @@ use super::token::TokenMemory;
 use super::{LedgerEntry, Property, Verdict};
 use crate::sim::action::{ClientId, Who};
 use crate::sim::client::protocol::{Argument, Effect};
+use crate::sim::database::SqlReply;
 use crate::sim::event::{Answer, Event, Fact, Server, Value};
 use crate::sim::setup::{Setup, Watch};
 use crate::sim::store::reply::Reply;
@@ -88,6 +89,7 @@ impl Judge {
         let mut asked = BTreeMap::new();
         let mut here = Here {
             setup,
+            world: after,
             action,
             at: after.now,
         };
@@ -126,8 +128,10 @@ impl Judge {
                 self.key_changed(here, &change, asked);
             }
             Fact::Wrote { who, write } => {
-                let rows = ledger::rows_of(here.setup, write);
-                self.wrote(here, *who, rows, ledger::is_in_transaction(write), ledger);
+                if ledger::is_watched(here.setup, &write.table) {
+                    let rows = ledger::rows_of(here.setup, &here.world.database, write);
+                    self.wrote(here, *who, rows, write.transaction, ledger);
+                }
             }
             Fact::Committed { who } => self.committed(here, *who, ledger),
             Fact::RolledBack { who } => {
@@ -137,6 +141,12 @@ impl Judge {
                 if let Some(request) = asked.remove(who) {
                     self.request_ended(here, *who, &request);
                 }
+            }
+            Fact::Answered { who, answer: Answer::Database(SqlReply::Error(error)), .. } => {
+                let row = asked
+                    .get(who)
+                    .and_then(|request| ledger::failed_write(here.setup, &request.text, error));
+                self.wrote(here, *who, row.into_iter().collect(), false, ledger);
             }
             Fact::Charged { who, charge, order, .. } => {
                 self.charges.charged(here, &mut self.findings, *who, charge, order);

@@ -379,5 +379,5 @@ impl LockMemory {
 
 /// Whether the command cannot change a key.
 fn only_reads(command: &str) -> bool {
-    find_command(command.as_bytes()).is_some_and(|command| !command.writes())
+    find_command(command.as_bytes()).is_some_and(|command| command.only_reads())
 }

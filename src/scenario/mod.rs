@@ -27,6 +27,8 @@ mod tests;
 pub use error::TextError;
 pub use layout::{Layout, Lines, ProtocolLayout};
 
+pub mod library;
+
 use std::sync::Arc;
 
 use error::{Errors, Place};

@@ -43,6 +43,7 @@ mod keys;
 mod keyspace;
 mod lists;
 mod long_double;
+pub mod lua;
 mod number;
 mod publish;
 pub mod reply;

@@ -1,0 +1,132 @@
+//! The math library, with Redis's own random numbers: a script draws the same ones in every run. The
+//! transcendental functions come from the `libm` crate, so that every build computes the same.
+
+use super::call::Throw;
+use super::heap::Heap;
+use super::number;
+use super::value::Value;
+use super::vm::{Native, Vm};
+
+const MATH: &[(&str, Native)] = &[
+    ("abs", |vm| map(vm, f64::abs)),
+    ("acos", |vm| map(vm, libm::acos)),
+    ("asin", |vm| map(vm, libm::asin)),
+    ("atan", |vm| map(vm, libm::atan)),
+    ("atan2", |vm| map_two(vm, libm::atan2)),
+    ("ceil", |vm| map(vm, f64::ceil)),
+    ("cos", |vm| map(vm, libm::cos)),
+    ("cosh", |vm| map(vm, libm::cosh)),
+    ("deg", |vm| map(vm, |x| x / RADIANS_PER_DEGREE)),
+    ("exp", |vm| map(vm, libm::exp)),
+    ("floor", |vm| map(vm, f64::floor)),
+    ("fmod", |vm| map_two(vm, |x, y| x % y)),
+    ("frexp", frexp),
+    ("ldexp", ldexp),
+    ("log", |vm| map(vm, libm::log)),
+    ("log10", |vm| map(vm, libm::log10)),
+    ("max", |vm| extreme(vm, |best, x| x > best)),
+    ("min", |vm| extreme(vm, |best, x| x < best)),
+    ("mod", |vm| map_two(vm, |x, y| x % y)),
+    ("modf", modf),
+    ("pow", |vm| map_two(vm, libm::pow)),
+    ("rad", |vm| map(vm, |x| x * RADIANS_PER_DEGREE)),
+    ("random", random),
+    ("randomseed", random_seed),
+    ("sin", |vm| map(vm, libm::sin)),
+    ("sinh", |vm| map(vm, libm::sinh)),
+    ("sqrt", |vm| map(vm, f64::sqrt)),
+    ("tan", |vm| map(vm, libm::tan)),
+    ("tanh", |vm| map(vm, libm::tanh)),
+];
+
+const RADIANS_PER_DEGREE: f64 = std::f64::consts::PI / 180.0;
+/// The state of `lrand48` after `srand48(0)`, where Redis starts every script.
+pub(super) const FIRST_RANDOM: u64 = 0x330e;
+
+/// Adds the library.
+pub(super) fn open(heap: &mut Heap) {
+    let table = heap.add_library("math", MATH);
+    heap.set_field(table, "pi", Value::Number(std::f64::consts::PI));
+    heap.set_field(table, "huge", Value::Number(f64::INFINITY));
+}
+
+fn map(vm: &mut Vm<'_>, function: fn(f64) -> f64) -> Result<usize, Throw> {
+    let x = vm.check_number(1)?;
+    vm.give_number(function(x))
+}
+
+fn map_two(vm: &mut Vm<'_>, function: fn(f64, f64) -> f64) -> Result<usize, Throw> {
+    let x = vm.check_number(1)?;
+    let y = vm.check_number(2)?;
+    vm.give_number(function(x, y))
+}
+
+fn extreme(vm: &mut Vm<'_>, better: fn(f64, f64) -> bool) -> Result<usize, Throw> {
+    let mut best = vm.check_number(1)?;
+    for i in 2..=vm.argument_count() {
+        let x = vm.check_number(i)?;
+        if better(best, x) {
+            best = x;
+        }
+    }
+    vm.give_number(best)
+}
+
+fn frexp(vm: &mut Vm<'_>) -> Result<usize, Throw> {
+    let (mantissa, exponent) = libm::frexp(vm.check_number(1)?);
+    vm.push(Value::Number(mantissa))?;
+    vm.push(Value::Number(f64::from(exponent)))?;
+    Ok(2)
+}
+
+fn ldexp(vm: &mut Vm<'_>) -> Result<usize, Throw> {
+    let x = vm.check_number(1)?;
+    let exponent = vm.check_int(2)?;
+    vm.give_number(libm::ldexp(x, exponent))
+}
+
+fn modf(vm: &mut Vm<'_>) -> Result<usize, Throw> {
+    let x = vm.check_number(1)?;
+    let whole = x.trunc();
+    let rest = if x.is_infinite() { 0.0 } else { x - whole };
+    vm.push(Value::Number(whole))?;
+    vm.push(Value::Number(rest.copysign(x)))?;
+    Ok(2)
+}
+
+/// The next number of `lrand48`, from 0 to below 2^31.
+fn next_random(vm: &mut Vm<'_>) -> i64 {
+    vm.random = vm.random.wrapping_mul(0x5_deec_e66d).wrapping_add(0xb) & 0xffff_ffff_ffff;
+    (vm.random >> 17) as i64
+}
+
+fn random(vm: &mut Vm<'_>) -> Result<usize, Throw> {
+    let most = i64::from(i32::MAX);
+    let r = (next_random(vm) % most) as f64 / most as f64;
+    match vm.argument_count() {
+        0 => vm.give_number(r),
+        1 => {
+            let upper = vm.check_int(1)?;
+            if upper < 1 {
+                return Err(vm.argument_error(1, "interval is empty"));
+            }
+            vm.give_number((r * f64::from(upper)).floor() + 1.0)
+        }
+        2 => {
+            let lower = vm.check_int(1)?;
+            let upper = vm.check_int(2)?;
+            if lower > upper {
+                return Err(vm.argument_error(2, "interval is empty"));
+            }
+            let size = f64::from(upper.wrapping_sub(lower).wrapping_add(1));
+            vm.give_number((r * size).floor() + f64::from(lower))
+        }
+        _ => Err(vm.native_error(b"wrong number of arguments")),
+    }
+}
+
+fn random_seed(vm: &mut Vm<'_>) -> Result<usize, Throw> {
+    let seed = number::to_i64(vm.check_number(1)?) as u32;
+    vm.random = u64::from(seed) << 16 | FIRST_RANDOM;
+    Ok(0)
+}
