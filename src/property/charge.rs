@@ -68,7 +68,9 @@ impl ChargeMemory {
             findings.broke(here, Property::NoDoubleCharge, clients, Vec::new(), because);
         } else if order.charged {
             findings.tested(Property::NoDoubleCharge, || {
-                format!("{by} charged {name} again only after the earlier charge had been given back.")
+                format!(
+                    "{by} charged {name} again only after the earlier charge had been given back."
+                )
             });
         }
         order.charged = true;
@@ -210,10 +212,12 @@ impl ChargeMemory {
     pub fn fulfilment(&self, property: Property) -> Option<String> {
         self.orders.iter().find_map(|(name, order)| {
             match (property, order.standing.keys().next(), order.sold) {
-                (_, Some(charge), 1..) => Some(format!("{charge} was charged for {name}, and {name} was sold.")),
-                (Property::NoChargeForNothing, None, 0) if order.refunded => {
-                    Some(format!("{name} got nothing, and its charge was given back."))
-                }
+                (_, Some(charge), 1..) => Some(format!(
+                    "{charge} was charged for {name}, and {name} was sold."
+                )),
+                (Property::NoChargeForNothing, None, 0) if order.refunded => Some(format!(
+                    "{name} got nothing, and its charge was given back."
+                )),
                 _ => None,
             }
         })
@@ -299,12 +303,8 @@ fn client_of(who: Who) -> Option<ClientId> {
 
 /// Whether the client's protocol charges cards.
 fn charges(setup: &Setup, client: ClientId) -> bool {
-    protocol_of(setup, client).is_some_and(|protocol| {
-        protocol
-            .steps
-            .iter()
-            .any(|step| is_charge(&step.request))
-    })
+    protocol_of(setup, client)
+        .is_some_and(|protocol| protocol.steps.iter().any(|step| is_charge(&step.request)))
 }
 
 /// Whether any client's protocol charges cards.

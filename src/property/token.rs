@@ -91,7 +91,11 @@ impl TokenMemory {
                 "{} was handed token {token} at {}, and {} had been handed {token} before.",
                 here.name(client),
                 here.time(),
-                if earlier == client { "it" } else { here.name(earlier) }
+                if earlier == client {
+                    "it"
+                } else {
+                    here.name(earlier)
+                }
             );
             findings.broke(
                 here,
@@ -124,9 +128,11 @@ impl TokenMemory {
     ) {
         let name = here.name(client);
         let others = || {
-            self.drawn.iter().filter_map(|((drawn, drawn_for), client)| {
-                drawn_for.map(|drawn_for| (*drawn, drawn_for, *client))
-            })
+            self.drawn
+                .iter()
+                .filter_map(|((drawn, drawn_for), client)| {
+                    drawn_for.map(|drawn_for| (*drawn, drawn_for, *client))
+                })
         };
         let larger_for_older = others()
             .filter(|(drawn, drawn_for, _)| *drawn_for < acquisition && *drawn > token)
@@ -164,7 +170,8 @@ impl TokenMemory {
                 because,
             );
         }
-        let in_order = others().find(|(drawn, drawn_for, _)| *drawn_for != acquisition && *drawn != token);
+        let in_order =
+            others().find(|(drawn, drawn_for, _)| *drawn_for != acquisition && *drawn != token);
         if let Some((drawn, drawn_for, other)) = in_order {
             let (first, second) = if drawn_for < acquisition {
                 ((other, drawn), (client, token))
@@ -176,7 +183,11 @@ impl TokenMemory {
                     "{} took the lock first and drew {}, {} took it later and drew {}.",
                     here.name(first.0),
                     first.1,
-                    if first.0 == second.0 { "it" } else { here.name(second.0) },
+                    if first.0 == second.0 {
+                        "it"
+                    } else {
+                        here.name(second.0)
+                    },
                     second.1
                 )
             });
