@@ -215,9 +215,9 @@ impl ChargeMemory {
                 (_, Some(charge), 1..) => Some(format!(
                     "{charge} was charged for {name}, and {name} was sold."
                 )),
-                (Property::NoChargeForNothing, None, 0) if order.refunded => Some(format!(
-                    "{name} got nothing, and its charge was given back."
-                )),
+                (Property::NoChargeForNothing, None, _) if order.refunded => {
+                    Some(format!("{name}'s charge was given back."))
+                }
                 _ => None,
             }
         })
@@ -227,6 +227,11 @@ impl ChargeMemory {
 /// Judges an order on which nobody is at work any more; `client` was the last.
 fn judge(here: Here<'_>, findings: &mut Findings, name: &str, order: &Order, client: ClientId) {
     let ended = here.name(client);
+    if order.refunded && order.standing.is_empty() {
+        findings.tested(Property::NoChargeForNothing, || {
+            format!("{name}'s charge was given back.")
+        });
+    }
     match (order.standing.iter().next(), order.sold) {
         (Some((charge, made)), 0) => findings.broke(
             here,
@@ -257,9 +262,6 @@ fn judge(here: Here<'_>, findings: &mut Findings, name: &str, order: &Order, cli
                 });
             }
         }
-        (None, 0) if order.refunded => findings.tested(Property::NoChargeForNothing, || {
-            format!("{name} got nothing, and its charge was given back.")
-        }),
         (None, _) => {}
     }
 }
