@@ -1,7 +1,7 @@
 //! The printer: a syntax tree as canonical text.
 //!
 //! Blocks stand in column 1, what stands under them is indented by two, clauses by four, what goes on from a line above by
-//! six; `=>` stands in one column where the action leaves room. Comments and blank lines stay where they are.
+//! six; `=>` stands in a few columns. Comments and blank lines stay where they are.
 
 use std::fmt::Write;
 
@@ -12,8 +12,9 @@ use crate::sim::store::reply::quote;
 use super::scan::print_word;
 use super::syntax::*;
 
-/// The column of `=>` behind an action, counted from the action's first character.
-const ARROW: usize = 23;
+/// The columns of `=>` behind an action, counted from the action's first character: the first one that leaves two blanks is
+/// taken. Most steps end before the one, most consoles before the other.
+const ARROWS: [usize; 2] = [23, 48];
 
 /// The text that a tree stands for.
 pub(super) fn print(text: &Text) -> String {
@@ -287,12 +288,14 @@ pub(super) fn schedule_line(written: &Choice, expected: Option<&str>) -> String 
     with_reply(&choice(written), expected)
 }
 
-/// An action's text with `=>` and a reply behind it, in the canonical column where there is room.
+/// An action's text with `=>` and a reply behind it, in a canonical column where there is room.
 pub(super) fn with_reply(action: &str, expected: Option<&str>) -> String {
     let Some(expected) = expected else {
         return action.to_owned();
     };
-    let room = ARROW.saturating_sub(action.chars().count()).max(2);
+    let length = action.chars().count();
+    let column = ARROWS.into_iter().find(|column| *column >= length + 2).unwrap_or(length + 2);
+    let room = column - length;
     format!("{action}{:room$}=> {expected}", "")
 }
 

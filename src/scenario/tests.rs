@@ -26,7 +26,7 @@ database
 
 store
   SET fence:sku-1 5
-  EVAL unlock 1 lock:sku-1 nobody
+  SCRIPT LOAD unlock
 
 script unlock
   if redis.call('GET', KEYS[1]) == ARGV[1] then
@@ -76,7 +76,7 @@ schedule
   resume A before token
   resume A
   # the operator looks
-  operator> GET lock:sku-1  => \"A-1\"
+  operator> GET lock:sku-1                        => \"A-1\"
   A> GET {token}         => nil
   C> SELECT qty FROM inventory WHERE sku = 'sku-1'  => 10
   expire lock:sku-1
@@ -113,7 +113,7 @@ fn the_story_reads_and_is_canonical() {
     assert!(setup.found_rows);
     assert_eq!(setup.statements.len(), 5);
     assert_eq!(setup.commands.len(), 2);
-    assert!(setup.commands[1][1].starts_with(b"if redis.call"));
+    assert!(setup.commands[1][2].starts_with(b"if redis.call"));
     let script = String::from_utf8_lossy(&setup.scripts["unlock"]).into_owned();
     assert!(script.ends_with("end\n\n# return #KEYS\nreturn 0"), "{script}");
     assert_eq!(setup.protocols[0].steps.len(), 6);

@@ -48,7 +48,7 @@ COPY any any [REPLACE] [DB 0]
 KEYS pattern
 SCAN 0 COUNT 1000 [MATCH pattern] [TYPE type]
 SCAN <ABC|-|0 COUNT 0|0 TYPE|0 MATCH>
-HSCAN hash <ABC|0 COUNT count|0 MATCH|0 TYPE hash>
+HSCAN hash <ABC|0 COUNT 0|0 COUNT -1|0 COUNT X|0 MATCH|0 TYPE hash>
 DBSIZE
 TIME
 PING [value]
@@ -163,7 +163,15 @@ PSUBSCRIBE channelpattern
 3: UNSUBSCRIBE [channel]
 3: PUNSUBSCRIBE [channelpattern]
 PUBSUB <CHANNELS|CHANNELS channelpattern|NUMPAT|NUMSUB channel channel>
-SCRIPT <EXISTS value value|FLUSH|FLUSH SYNC|LOAD>
+SCRIPT <EXISTS value digest|FLUSH|FLUSH SYNC|LOAD script|LOAD script>
+6: EVAL caller 0 command
+EVAL_RO caller 0 command
+EVALSHA callerdigest 0 command
+4: EVAL script 1 any value
+EVAL_RO script 1 any value
+2: EVALSHA digest 1 any value
+EVALSHA_RO digest 1 any value
+EVAL script count any value
 RESET
 FLUSHALL [SYNC|ASYNC|NOW]
 FLUSHDB
@@ -171,20 +179,70 @@ NOSUCHCOMMAND value value
 SCRIPT NOSUCH value
 ";
 
+/// Scripts that the forms run: the first two call whatever command they are given.
+const SCRIPTS: &[(&str, &str)] = &[
+    (
+        "return redis.call(unpack(ARGV))",
+        "3c44b7a40779a5c68a6e3920550ff76660a813aa",
+    ),
+    (
+        "local reply = redis.pcall(unpack(ARGV)) if type(reply) == 'table' and reply.err then return reply.err end return {reply}",
+        "e3099bb2a334c22e5e41067e5c9c81f2eb9409ba",
+    ),
+    (
+        "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end",
+        "d02e481a9c91ceec59c5822a58a49d5d5d7ac80b",
+    ),
+    (
+        "if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then redis.call('HINCRBY', KEYS[1], ARGV[1], 1) redis.call('PEXPIRE', KEYS[1], 1000) return nil end return redis.call('PTTL', KEYS[1])",
+        "b03b21cdda0480b19016e24f6cee3727951d8c8a",
+    ),
+    (
+        "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', 500) then return redis.call('INCR', 's3') else return false end",
+        "a56bb20feba0f8c01ff2ea09bc8a7ade9ff4aeae",
+    ),
+    (
+        "redis.call('SET', KEYS[1], ARGV[1]) return {redis.call('GET', KEYS[1]), redis.call('TTL', KEYS[1]), redis.call('TIME')[1]}",
+        "f8610d689fffdac62ceb1c3b3fabc480ca4697be",
+    ),
+    (
+        "#!lua flags=no-writes\nreturn redis.call('SET', KEYS[1], ARGV[1])",
+        "24a2efd978e9436360caf0445383c3cdc50f0a2c",
+    ),
+    (
+        "#!lua\nreturn redis.call('GET', KEYS[1])",
+        "4d25d7b131e1e699e80aef3747613f83c48ead97",
+    ),
+    (
+        "return nosuchvariable",
+        "7d12b4f75e90f15e387b2107e3f36308d3117315",
+    ),
+    (
+        "return redis.call('EVAL', 'return 1', 0)",
+        "51af7d9e69c8a140be715186c1d9c1fa012744cf",
+    ),
+    ("return +", "1fd5091818ea327c4e55ed84125fdc6179ae44cf"),
+];
+
+/// Whether a script calls the command that it is given.
+pub fn calls_its_arguments(script: &[u8]) -> bool {
+    SCRIPTS[..2]
+        .iter()
+        .any(|(source, digest)| [source.as_bytes(), digest.as_bytes()].contains(&script))
+}
+
 /// A splitmix64 generator: the same seed, the same commands, on every machine.
 pub struct Random(u64);
 
 impl Random {
     pub fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        // Mixed, because neighbours would walk through one and the same stream.
+        Random(mix(seed))
     }
 
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        mix(self.0)
     }
 
     pub fn below(&mut self, bound: usize) -> usize {
@@ -199,6 +257,12 @@ impl Random {
         let words: Vec<&str> = words.split(' ').collect();
         words[self.below(words.len())]
     }
+}
+
+fn mix(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
 }
 
 /// One step of a sequence.
@@ -310,6 +374,11 @@ fn fill(random: &mut Random, form: &str) -> Vec<Vec<u8>> {
             rest = after[again.len()..].trim_start();
             continue;
         }
+        if word == "command" {
+            argv.extend(argv_of(random));
+            rest = after.trim_start();
+            continue;
+        }
         argv.push(
             if word.starts_with(|letter: char| letter.is_ascii_lowercase()) {
                 argument(random, word)
@@ -386,6 +455,10 @@ fn argument(random: &mut Random, kind: &str) -> Vec<u8> {
         "timeout" => random.of("0 0.001 0.01 0.05 0.1 0.5 1 2 0.0001 1e-9 -1 x inf -inf nan 1e20 9223372036854775 0x1"),
         "pattern" => random.of("* s* ?1 [st]1 [^s]* [a-z]2 \\s1 s1 *1* a* [ \\ **"),
         "type" => random.of("string list hash set zset stream x"),
+        "caller" => SCRIPTS[random.below(2)].0,
+        "callerdigest" => SCRIPTS[random.below(2)].1,
+        "script" => SCRIPTS[2 + random.below(SCRIPTS.len() - 2)].0,
+        "digest" => SCRIPTS[2 + random.below(SCRIPTS.len() - 2)].1,
         "name" => random.of("me you other-name"),
         "channel" => random.of("c1 c2 news"),
         "channelpattern" => random.of("c* * c? news [c]1"),

@@ -1,1 +1,242 @@
 //! The MySQL-like database.
+//!
+//! A statement's text is parsed once ([`Statement`]) and applied by a connection. Simple ones are
+//! answered at once; one that needs a row that another transaction has locked gets no reply until
+//! that transaction ends, the wait becomes too long, or a deadlock is found:
+//!
+//! ```text
+//!  A  BEGIN   UPDATE row 1 ............ COMMIT
+//!  B  BEGIN                UPDATE row 1 ~~~~~~ 1 row
+//! ```
+//!
+//! The parts, from the text inwards: [`lexer`] and the parsers make a [`syntax`] tree, [`session`]
+//! runs it within a transaction, [`write`] and [`select`] read and write rows, [`expression`] works
+//! out values, [`state`] holds all that lasts. The truth is a real server: the differential test
+//! compares every reply with MariaDB's; where MySQL 8 differs from it, [`error::WHERE_MYSQL_DIFFERS`]
+//! says so.
+//!
+//! Departures on purpose: one database, called `test`; UTC; no randomness and no clock but the
+//! world's; DECIMAL of at most 36 digits; strings compare by utf8mb4_general_ci; rows come in the
+//! order of the clustering key unless ORDER BY says otherwise.
+
+mod arithmetic;
+mod calendar;
+mod collation;
+mod column;
+mod decimal;
+mod define;
+mod error;
+mod expression;
+mod fact;
+mod function;
+mod kind;
+mod lexer;
+mod lock;
+mod parse;
+mod parse_expression;
+mod parse_table;
+mod path;
+mod print;
+mod reply;
+mod reserved;
+mod run;
+mod select;
+mod session;
+mod state;
+mod statement;
+mod syntax;
+mod table;
+mod value;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub use self::calendar::DateTime;
+pub use self::decimal::Decimal;
+pub use self::error::{SqlError, WHERE_MYSQL_DIFFERS};
+pub use self::fact::{Condition, DatabaseFact, RowFact, WriteFact, WriteKind};
+pub use self::reply::SqlReply;
+pub use self::statement::{Statement, StatementKind};
+pub use self::table::{MOST_ROWS, MOST_TABLES};
+pub use self::value::{Double, Row, Value};
+use super::ConnectionId;
+
+/// A database: tables, transactions, locks, and statements that wait. Cloning shares everything
+/// until it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Database {
+    state: Arc<state::State>,
+}
+
+/// What happens to a database.
+#[derive(Clone, Copy, Debug)]
+pub enum DatabaseInput<'a> {
+    /// Time passes; a lock wait that has lasted its whole timeout ends with error 1205.
+    Elapse {
+        /// Milliseconds.
+        ms: u64,
+    },
+    /// A connection sends a statement.
+    Statement {
+        /// Whose.
+        connection: ConnectionId,
+        /// What.
+        statement: &'a Statement,
+        /// Values for the statement's placeholders, by name.
+        parameters: &'a [(String, Value)],
+        /// Milliseconds since 1970, for NOW().
+        now: u64,
+    },
+    /// A connection ends: its transaction is rolled back.
+    Disconnect {
+        /// Whose.
+        connection: ConnectionId,
+    },
+}
+
+/// What comes out of one input.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct DatabaseOutput {
+    /// Replies, in the order of happening; a connection that has sent a statement and has none yet
+    /// waits for a lock.
+    pub replies: Vec<(ConnectionId, SqlReply)>,
+    /// What happened, in the order of happening.
+    pub facts: Vec<DatabaseFact>,
+}
+
+/// A table as it is committed.
+#[derive(Clone, Copy, Debug)]
+pub struct TableView<'a> {
+    table: &'a table::Table,
+}
+
+impl<'a> TableView<'a> {
+    /// The name.
+    pub fn name(self) -> &'a str {
+        &self.table.definition.name
+    }
+
+    /// The names of the columns, in the order of their definition.
+    pub fn columns(self) -> &'a [String] {
+        &self.table.definition.names
+    }
+
+    /// The columns of the primary key, in the key's order; empty without one.
+    pub fn primary_key(self) -> Vec<&'a str> {
+        let definition = &self.table.definition;
+        let primary = definition
+            .indexes
+            .iter()
+            .find(|index| index.kind == column::KeyKind::Primary);
+        let columns = primary.map_or(&[][..], |index| &index.columns);
+        columns
+            .iter()
+            .map(|column| definition.names[*column].as_str())
+            .collect()
+    }
+
+    /// The committed rows, in the order of the primary key.
+    pub fn rows(self) -> impl Iterator<Item = Row> + 'a {
+        let names = &self.table.definition.names;
+        self.table
+            .rows
+            .iter()
+            .map(|(_, values)| Row::new(names.clone(), values.clone()))
+    }
+}
+
+impl Database {
+    /// Applies one input. Everything that it causes happens at once, other connections' statements
+    /// that can go on now included.
+    pub fn apply(&mut self, input: DatabaseInput<'_>) -> DatabaseOutput {
+        let mut output = DatabaseOutput::default();
+        if let (DatabaseInput::Elapse { .. }, true) = (&input, self.state.waiting.is_empty()) {
+            return output;
+        }
+        let state = Arc::make_mut(&mut self.state);
+        match input {
+            DatabaseInput::Elapse { ms } => state.elapse(ms, &mut output),
+            DatabaseInput::Disconnect { connection } => state.disconnect(connection, &mut output),
+            DatabaseInput::Statement {
+                connection,
+                statement,
+                parameters,
+                now,
+            } => {
+                let bound = |name: &String| {
+                    parameters
+                        .iter()
+                        .find(|(known, _)| known == name)
+                        .map(|(_, value)| value.clone())
+                };
+                match statement
+                    .variables()
+                    .iter()
+                    .map(bound)
+                    .collect::<Option<Vec<Value>>>()
+                {
+                    Some(values) => {
+                        state.statement(connection, statement, values, now, &mut output)
+                    }
+                    None => {
+                        let error = error::wrong_arguments("EXECUTE");
+                        output.replies.push((connection, SqlReply::Error(error)));
+                    }
+                }
+            }
+        }
+        output
+    }
+
+    /// The tables, in the order of their definition.
+    pub fn tables(&self) -> impl Iterator<Item = TableView<'_>> {
+        self.state.tables.iter().map(|table| TableView { table })
+    }
+
+    /// The table so named; names of tables are compared with case.
+    pub fn table(&self, name: &str) -> Option<TableView<'_>> {
+        self.tables().find(|table| table.name() == name)
+    }
+
+    /// Whether UPDATE reports the rows that it matched and not those that it changed
+    /// (CLIENT_FOUND_ROWS), for connections that do not say. False at first, as in the C client;
+    /// Connector/J and PHP's PDO with MYSQL_ATTR_FOUND_ROWS turn it on.
+    pub fn set_found_rows(&mut self, on: bool) {
+        Arc::make_mut(&mut self.state).found_rows = on;
+    }
+
+    /// The same for one connection.
+    pub fn set_connection_found_rows(&mut self, connection: ConnectionId, on: bool) {
+        let state = Arc::make_mut(&mut self.state);
+        let mut session = state.take_session(connection);
+        session.found_rows = Some(on);
+        state.put_session(connection, session);
+    }
+
+    /// Whether the connection waits for a lock.
+    pub fn is_waiting(&self, connection: ConnectionId) -> bool {
+        self.state
+            .waiting
+            .iter()
+            .any(|waiting| waiting.connection == connection)
+    }
+
+    /// Whether the connection is in a transaction of several statements.
+    pub fn in_transaction(&self, connection: ConnectionId) -> bool {
+        self.state
+            .session(connection)
+            .is_some_and(|session| session.transaction.is_some())
+    }
+
+    /// Milliseconds until the first lock wait becomes too long; none when nobody waits.
+    pub fn next_deadline(&self) -> Option<u64> {
+        self.state
+            .waiting
+            .iter()
+            .map(|waiting| waiting.request.patience)
+            .min()
+    }
+}

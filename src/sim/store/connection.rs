@@ -19,7 +19,8 @@ pub(super) struct Connection {
     /// Whether a watched key was written since.
     pub(super) touched: bool,
     pub(super) channels: BTreeSet<Vec<u8>>,
-    pub(super) patterns: BTreeSet<Vec<u8>>,
+    /// In the order in which they came.
+    pub(super) patterns: Vec<Vec<u8>>,
     name: Vec<u8>,
 }
 

@@ -5,6 +5,7 @@ use super::blocking;
 use super::call::{Call, Instead, OUT_OF_MEMORY};
 use super::reply::Reply;
 use super::run::Run;
+use super::scripting::Rules;
 use super::table::{self, Command};
 use super::{Cause, StoreFact, transactions};
 
@@ -123,7 +124,7 @@ fn on_one_line(text: &str) -> String {
 /// Runs a command and tells it as a fact; no replies mean that the connection waits.
 pub(super) fn execute(run: &mut Run<'_>, call: &Call<'_>) -> Vec<Reply> {
     let outer = std::mem::replace(&mut run.cause, Cause::Command(call.command.name));
-    let answer = if call.command.writes() && run.wrote_too_much() {
+    let answer = if run.told_too_much() {
         Err(OUT_OF_MEMORY.into())
     } else {
         (call.command.handler)(run, call)
@@ -143,20 +144,19 @@ pub(super) fn execute(run: &mut Run<'_>, call: &Call<'_>) -> Vec<Reply> {
 
 fn answered(run: &mut Run<'_>, argv: &[Vec<u8>], replies: Vec<Reply>) -> Vec<Reply> {
     if let Some(reply) = replies.last() {
-        let fact = StoreFact::Command {
+        run.tell(StoreFact::Command {
             connection: run.connection,
             depth: run.depth,
             argv: argv.to_vec(),
             reply: reply.clone(),
-        };
-        run.output.facts.push(fact);
+        });
     }
     replies
 }
 
 /// One command that a script calls; the errors are those of redis.call.
-pub(super) fn command_of_script(run: &mut Run<'_>, argv: &[Vec<u8>], read_only: bool) -> Reply {
-    match admit_in_script(run, argv, read_only) {
+pub(super) fn command_of_script(run: &mut Run<'_>, argv: &[Vec<u8>], rules: Rules) -> Reply {
+    match admit_in_script(run, argv, rules) {
         Ok(command) => execute(run, &Call { command, argv })
             .pop()
             .unwrap_or(Reply::Nil),
@@ -167,7 +167,7 @@ pub(super) fn command_of_script(run: &mut Run<'_>, argv: &[Vec<u8>], read_only: 
 fn admit_in_script(
     run: &Run<'_>,
     argv: &[Vec<u8>],
-    read_only: bool,
+    rules: Rules,
 ) -> Result<&'static Command, &'static str> {
     let name = argv
         .first()
@@ -183,10 +183,10 @@ fn admit_in_script(
     if command.denied_in_scripts() {
         return Err("ERR This Redis command is not allowed from script");
     }
-    if command.writes() && read_only {
+    if command.writes() && rules.read_only {
         return Err("ERR Write commands are not allowed from read-only scripts.");
     }
-    if command.denied_out_of_memory() && run.memory_is_full() {
+    if command.denied_out_of_memory() && run.memory_is_full() && !rules.may_exceed_memory {
         return Err(OUT_OF_MEMORY);
     }
     Ok(command)

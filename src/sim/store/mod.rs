@@ -29,8 +29,6 @@
 //! - One database; SELECT knows 0 to 15 by name and refuses all but 0.
 //! - Some commands of Redis are not there; they say so instead of "unknown command".
 
-#![allow(dead_code)]
-
 mod arguments;
 mod blocking;
 mod call;

@@ -1,6 +1,7 @@
 //! Messages: PUBLISH, and SUBSCRIBE by channel or by pattern.
 //!
-//! Channels and patterns of a connection are in byte order wherever Redis goes by its hash table.
+//! A connection's patterns are in the order in which they came; its channels are in byte order where
+//! Redis goes by its hash table.
 
 use std::collections::BTreeSet;
 
@@ -12,52 +13,74 @@ use super::run::Run;
 use super::{ConnectionId, StoreFact};
 
 /// What a connection subscribes to: channels, or patterns.
-type Subscriptions = fn(&mut Connection) -> &mut BTreeSet<Vec<u8>>;
-
-fn channels(connection: &mut Connection) -> &mut BTreeSet<Vec<u8>> {
-    &mut connection.channels
+#[derive(Clone, Copy)]
+enum To {
+    Channels,
+    Patterns,
 }
 
-fn patterns(connection: &mut Connection) -> &mut BTreeSet<Vec<u8>> {
-    &mut connection.patterns
+impl To {
+    fn names(self, connection: &Connection) -> Vec<Vec<u8>> {
+        match self {
+            To::Channels => connection.channels.iter().cloned().collect(),
+            To::Patterns => connection.patterns.clone(),
+        }
+    }
+
+    fn insert(self, connection: &mut Connection, name: &[u8]) {
+        match self {
+            To::Channels => {
+                connection.channels.insert(name.to_vec());
+            }
+            To::Patterns if connection.patterns.iter().any(|pattern| pattern == name) => {}
+            To::Patterns => connection.patterns.push(name.to_vec()),
+        }
+    }
+
+    fn remove(self, connection: &mut Connection, name: &[u8]) {
+        match self {
+            To::Channels => drop(connection.channels.remove(name)),
+            To::Patterns => connection.patterns.retain(|pattern| pattern != name),
+        }
+    }
 }
 
 pub(super) fn subscribe(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
-    add(run, call, "subscribe", channels)
+    add(run, call, "subscribe", To::Channels)
 }
 
 pub(super) fn psubscribe(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
-    add(run, call, "psubscribe", patterns)
+    add(run, call, "psubscribe", To::Patterns)
 }
 
 pub(super) fn unsubscribe(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
-    remove(run, call, "unsubscribe", channels)
+    remove(run, call, "unsubscribe", To::Channels)
 }
 
 pub(super) fn punsubscribe(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
-    remove(run, call, "punsubscribe", patterns)
+    remove(run, call, "punsubscribe", To::Patterns)
 }
 
-fn add(run: &mut Run<'_>, call: &Call<'_>, word: &str, of: Subscriptions) -> Answer {
+fn add(run: &mut Run<'_>, call: &Call<'_>, word: &str, to: To) -> Answer {
     let connection = run.store.connection(run.connection);
     let mut replies = Vec::new();
     for name in call.from(1) {
-        of(connection).insert(name.clone());
+        to.insert(connection, name);
         replies.push(confirmation(word, Reply::bulk(name), connection));
     }
     Err(Instead::Several(replies))
 }
 
-fn remove(run: &mut Run<'_>, call: &Call<'_>, word: &str, of: Subscriptions) -> Answer {
+fn remove(run: &mut Run<'_>, call: &Call<'_>, word: &str, to: To) -> Answer {
     let connection = run.store.connection(run.connection);
-    let all: Vec<Vec<u8>> = of(connection).iter().cloned().collect();
+    let all = to.names(connection);
     let names = if call.len() > 1 { call.from(1) } else { &all };
     if names.is_empty() {
         return Ok(confirmation(word, Reply::Nil, connection));
     }
     let mut replies = Vec::new();
     for name in names {
-        of(connection).remove(name);
+        to.remove(connection, name);
         replies.push(confirmation(word, Reply::bulk(name), connection));
     }
     Err(Instead::Several(replies))

@@ -9,6 +9,7 @@ use super::call::{Instead, WRONG_TYPE};
 use super::hashes::Hash;
 use super::keyspace::KeyState;
 use super::lists::List;
+use super::reply::Reply;
 use super::sets::Set;
 use super::sorted_sets::SortedSet;
 use super::value::{Bytes, Value};
@@ -17,8 +18,9 @@ use super::{Cause, ConnectionId, Store, StoreFact, StoreOutput};
 /// The store's `maxmemory`.
 const MEMORY: usize = 4 << 20;
 
-/// What one input may write in all: its facts keep every version.
-const WRITTEN: usize = 32 << 20;
+/// How much one input may tell in all: the facts of a script's commands keep every version of a key
+/// and every reply.
+const TOLD: usize = 32 << 20;
 
 pub(super) struct Run<'a> {
     pub(super) store: &'a mut Store,
@@ -31,7 +33,7 @@ pub(super) struct Run<'a> {
     pub(super) depth: u8,
     /// Keys that came into being and that a blocked command may wait for, oldest first.
     pub(super) ready: Vec<Bytes>,
-    written: usize,
+    told: usize,
 }
 
 impl<'a> Run<'a> {
@@ -44,7 +46,7 @@ impl<'a> Run<'a> {
             cause: Cause::Lapse,
             depth: 0,
             ready: Vec::new(),
-            written: 0,
+            told: 0,
         }
     }
 
@@ -53,9 +55,28 @@ impl<'a> Run<'a> {
         self.store.keyspace.used() > MEMORY
     }
 
-    /// Whether this input has written more than one may.
-    pub(super) fn wrote_too_much(&self) -> bool {
-        self.written > WRITTEN
+    /// Whether this input has told more than one may; then it runs no further commands.
+    pub(super) fn told_too_much(&self) -> bool {
+        self.told > TOLD
+    }
+
+    /// Records something that happened.
+    pub(super) fn tell(&mut self, fact: StoreFact) {
+        const FACT: usize = 64;
+        self.told += FACT
+            + match &fact {
+                StoreFact::Command { argv, reply, .. } => {
+                    argv.iter().map(|text| 24 + text.len()).sum::<usize>() + cost(reply)
+                }
+                StoreFact::Key { key, after, .. } => {
+                    key.len() + after.as_ref().map_or(0, |state| state.value.cost())
+                }
+                StoreFact::Published {
+                    channel, message, ..
+                } => channel.len() + message.len(),
+                StoreFact::Log { message, .. } => message.len(),
+            };
+        self.output.facts.push(fact);
     }
 
     pub(super) fn state(&self, key: &[u8]) -> Option<&KeyState> {
@@ -137,7 +158,6 @@ impl<'a> Run<'a> {
 
     /// Puts the key in this state and says whether there is anything to tell.
     pub(super) fn change(&mut self, key: &[u8], after: Option<KeyState>, cause: Cause) -> bool {
-        self.written += after.as_ref().map_or(0, |state| 64 + state.value.cost());
         let before = self.store.keyspace.replace(key, after.clone());
         if before.is_none()
             && matches!(
@@ -153,7 +173,7 @@ impl<'a> Run<'a> {
         self.touch(key);
         let changed = before.is_some() || after.is_some();
         if changed {
-            self.output.facts.push(StoreFact::Key {
+            self.tell(StoreFact::Key {
                 key: key.to_vec(),
                 before,
                 after,
@@ -184,4 +204,16 @@ impl<'a> Run<'a> {
             self.ready.push(Bytes::from(key));
         }
     }
+}
+
+/// About how many bytes a reply takes.
+fn cost(reply: &Reply) -> usize {
+    const REPLY: usize = 32;
+    REPLY
+        + match reply {
+            Reply::Status(text) | Reply::Error(text) => text.len(),
+            Reply::Bulk(bytes) => bytes.len(),
+            Reply::Integer(_) | Reply::Nil => 0,
+            Reply::Array(items) => items.iter().map(cost).sum(),
+        }
 }

@@ -1,18 +1,39 @@
-//! Scripts: EVAL and EVALSHA with their read-only forms, the script cache, and the shebang line that
-//! a script may begin with.
+//! Scripts: EVAL and EVALSHA with their read-only forms, and the script cache.
+//!
+//! A script runs as one command: nothing else happens meanwhile, the clock stands still, and every
+//! command that it calls is a fact of its own. The interpreter is in [`super::lua`]; here is what it
+//! may reach.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::StoreFact;
 use super::call::{Answer, Call, Instead};
+use super::dispatch;
+use super::lua::{self, Host, Limits, Script};
 use super::reply::Reply;
 use super::run::Run;
 use super::sha1;
-use super::value::Bytes;
 
-/// The script cache: the sources by their SHA-1 digest.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Scripts(Arc<BTreeMap<String, Bytes>>);
+/// The script cache: the compiled scripts by their SHA-1 digest, which also decides equality.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Scripts(Arc<BTreeMap<String, Cached>>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cached {
+    script: Script,
+    /// Whether it begins with `#!lua`; without that, it runs by the rules from before Redis 7.
+    has_shebang: bool,
+}
+
+impl Hash for Scripts {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for digest in self.0.keys() {
+            digest.hash(state);
+        }
+    }
+}
 
 pub(super) fn eval(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     evaluate(run, call, Named::BySource, false)
@@ -30,6 +51,8 @@ pub(super) fn evalsha_ro(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     evaluate(run, call, Named::ByDigest, true)
 }
 
+const NO_SCRIPT: &str = "NOSCRIPT No matching script. Please use EVAL.";
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
     BySource,
@@ -37,6 +60,9 @@ enum Named {
 }
 
 fn evaluate(run: &mut Run<'_>, call: &Call<'_>, named: Named, read_only: bool) -> Answer {
+    if named == Named::ByDigest && call.arg(1).len() != 40 {
+        return Err(NO_SCRIPT.into());
+    }
     let number = call.integer(2)?;
     if number > i64::try_from(call.len()).unwrap_or(i64::MAX) - 3 {
         return Err("ERR Number of keys can't be greater than number of args".into());
@@ -46,26 +72,87 @@ fn evaluate(run: &mut Run<'_>, call: &Call<'_>, named: Named, read_only: bool) -
         Named::BySource => sha1::hex_digest(call.arg(1)),
         Named::ByDigest => String::from_utf8_lossy(call.arg(1)).to_ascii_lowercase(),
     };
-    let source = match (run.store.scripts.0.get(&digest).cloned(), named) {
-        (Some(source), _) => source,
-        (None, Named::BySource) => load(run, digest.clone(), call.arg(1))?,
-        (None, Named::ByDigest) => {
-            return Err("NOSCRIPT No matching script. Please use EVAL.".into());
-        }
+    let cached = match (run.store.scripts.0.get(&digest).cloned(), named) {
+        (Some(cached), _) => cached,
+        (None, Named::BySource) => load(run, digest, call.arg(1))?,
+        (None, Named::ByDigest) => return Err(NO_SCRIPT.into()),
     };
     let (keys, arguments) = call.from(3).split_at(number);
-    run_script(run, &source, keys, arguments, read_only)
+    let rules = Rules::of(run, &cached, read_only)?;
+    run.depth += 1;
+    let mut host = ScriptHost { run, rules };
+    let reply = lua::run(
+        &cached.script,
+        keys,
+        arguments,
+        &mut host,
+        Limits::default(),
+    );
+    run.depth -= 1;
+    match reply {
+        Reply::Error(text) => Err(text.into()),
+        reply => Ok(reply),
+    }
 }
 
-/// Checks a script and puts it into the cache.
-fn load(run: &mut Run<'_>, digest: String, source: &[u8]) -> Result<Bytes, Instead> {
-    let source = Bytes::from(source);
-    Arc::make_mut(&mut run.store.scripts.0).insert(digest, source.clone());
-    Ok(source)
+/// What a script may do.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    pub(super) read_only: bool,
+    /// Whether it may write although memory is full.
+    pub(super) may_exceed_memory: bool,
 }
 
-fn run_script(_: &mut Run<'_>, _: &[u8], _: &[Vec<u8>], _: &[Vec<u8>], _: bool) -> Answer {
-    Err("ERR scripts do not run yet".into())
+impl Rules {
+    /// What the flags of the script allow; only one with a shebang can be refused for them.
+    fn of(run: &Run<'_>, cached: &Cached, read_only: bool) -> Result<Rules, Instead> {
+        let has = |name: &str| cached.script.flags().iter().any(|flag| flag == name);
+        let (no_writes, allow_oom) = (has("no-writes"), has("allow-oom"));
+        if cached.has_shebang && !no_writes {
+            if read_only {
+                return Err(
+                    "ERR Can not execute a script with write flag using *_ro command.".into(),
+                );
+            }
+            if run.memory_is_full() && !allow_oom {
+                return Err("OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'".into());
+            }
+        }
+        Ok(Rules {
+            read_only: read_only || no_writes,
+            may_exceed_memory: allow_oom,
+        })
+    }
+}
+
+/// The store as a running script reaches it.
+struct ScriptHost<'a, 'r> {
+    run: &'a mut Run<'r>,
+    rules: Rules,
+}
+
+impl Host for ScriptHost<'_, '_> {
+    fn call(&mut self, argv: Vec<Vec<u8>>) -> Reply {
+        dispatch::command_of_script(self.run, &argv, self.rules)
+    }
+
+    fn log(&mut self, level: i64, message: Vec<u8>) {
+        self.run.tell(StoreFact::Log { level, message });
+    }
+}
+
+/// Compiles a script and puts it into the cache.
+fn load(run: &mut Run<'_>, digest: String, source: &[u8]) -> Result<Cached, Instead> {
+    let script = Script::parse_or_reply(source).map_err(|error| match error {
+        Reply::Error(text) => Instead::from(text),
+        other => Instead::from(other.print_short()),
+    })?;
+    let cached = Cached {
+        script,
+        has_shebang: source.starts_with(b"#!"),
+    };
+    Arc::make_mut(&mut run.store.scripts.0).insert(digest, cached.clone());
+    Ok(cached)
 }
 
 pub(super) fn script_load(run: &mut Run<'_>, call: &Call<'_>) -> Answer {

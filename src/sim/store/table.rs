@@ -99,8 +99,9 @@ impl Command {
                     .step_by(step)
                     .collect()
             }
-            Keys::Counted(at) => counted(argv, at).collect(),
-            Keys::FirstAndCounted => std::iter::once(1).chain(counted(argv, 2)).collect(),
+            Keys::Counted(at) => counted(argv, at).map_or_else(Vec::new, Iterator::collect),
+            Keys::FirstAndCounted => counted(argv, 2)
+                .map_or_else(Vec::new, |keys| std::iter::once(1).chain(keys).collect()),
         }
     }
 
@@ -133,16 +134,11 @@ impl std::fmt::Debug for Command {
     }
 }
 
-fn counted(argv: &[Vec<u8>], at: usize) -> std::ops::Range<usize> {
-    let number = argv
-        .get(at)
-        .and_then(|text| super::number::parse_integer(text))
-        .and_then(|number| usize::try_from(number).ok());
-    let first = at + 1;
-    first
-        ..first
-            .saturating_add(number.unwrap_or(0))
-            .min(argv.len().max(first))
+/// The places of the keys whose number stands at a place; `None` where there are not as many.
+fn counted(argv: &[Vec<u8>], at: usize) -> Option<std::ops::Range<usize>> {
+    let number = usize::try_from(super::number::parse_integer(argv.get(at)?)?).ok()?;
+    let end = number.checked_add(at + 1)?;
+    (number > 0 && end <= argv.len()).then_some(at + 1..end)
 }
 
 /// The command of this name, in whatever case; a container such as SCRIPT stands for its
@@ -441,7 +437,7 @@ mod tests {
             ("MSET a 1 b 2", vec![1, 3]),
             ("DEL a b c", vec![1, 2, 3]),
             ("EVAL script 2 a b x", vec![3, 4]),
-            ("EVAL script 9 a", vec![3]),
+            ("EVAL script 9 a", vec![]),
             ("EVAL script x a", vec![]),
             ("PING", vec![]),
         ] {

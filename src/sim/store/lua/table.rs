@@ -59,10 +59,6 @@ impl Table {
         TABLE_BYTES + self.array.len() * SLOT_BYTES + self.nodes.len() * NODE_BYTES
     }
 
-    pub fn array_size(&self) -> usize {
-        self.array.len()
-    }
-
     fn set_node_count(&mut self, count: usize) {
         let size = if count == 0 {
             0

@@ -1,0 +1,100 @@
+//! Row locks as InnoDB takes them (MySQL Reference Manual, "InnoDB Locking"): on entries of
+//! indexes, on the gaps between them, and the intention to insert into a gap.
+//!
+//! A connection that meets a lock of another one waits in a queue, first in, first out. A circle of
+//! waiting connections is a deadlock: the one with the fewest changed rows and locks loses its
+//! transaction; among equals the one whose request closed the circle.
+
+use std::sync::Arc;
+
+use super::ConnectionId;
+use super::table::Key;
+
+/// The longest name of a lock of GET_LOCK, in characters.
+pub(super) const MOST_NAME: usize = 64;
+
+/// What of a table is locked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Span {
+    /// The table's definition: every statement in a transaction shares it, DROP and TRUNCATE own it.
+    Definition,
+    /// An entry.
+    Record(Key),
+    /// The open interval between two neighbours, ends included where there is none.
+    Gap {
+        after: Option<Key>,
+        before: Option<Key>,
+    },
+    /// A place where an entry is about to be.
+    Insert(Key),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Lock {
+    pub(super) table: Arc<str>,
+    /// 0 is the rows themselves.
+    pub(super) index: usize,
+    pub(super) span: Span,
+    pub(super) exclusive: bool,
+}
+
+/// A lock of GET_LOCK.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct NamedLock {
+    pub(super) name: String,
+    pub(super) owner: ConnectionId,
+    pub(super) count: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Target {
+    Lock(Lock),
+    Named(String),
+}
+
+/// What a connection waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Request {
+    pub(super) target: Target,
+    /// Milliseconds to wait at most.
+    pub(super) patience: u64,
+}
+
+impl Lock {
+    /// Whether this request has to wait while another connection holds `held`.
+    pub(super) fn conflicts_with(&self, held: &Lock) -> bool {
+        if self.index != held.index || self.table != held.table {
+            return false;
+        }
+        match (&self.span, &held.span) {
+            (Span::Definition, Span::Definition) => self.exclusive || held.exclusive,
+            (Span::Record(own), Span::Record(its)) => {
+                own == its && (self.exclusive || held.exclusive)
+            }
+            (Span::Insert(place), Span::Gap { after, before }) => {
+                after.as_ref().is_none_or(|after| after < place)
+                    && before.as_ref().is_none_or(|before| place < before)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether holding this lock makes the other one needless.
+    pub(super) fn covers(&self, other: &Lock) -> bool {
+        self.index == other.index
+            && self.span == other.span
+            && (self.exclusive || !other.exclusive)
+            && self.table == other.table
+    }
+}
+
+impl Request {
+    /// Whether this waits for what the other one, earlier in the queue, will be given.
+    pub(super) fn queues_behind(&self, earlier: &Request) -> bool {
+        match (&self.target, &earlier.target) {
+            (Target::Lock(own), Target::Lock(earlier)) => own.conflicts_with(earlier),
+            (Target::Named(own), Target::Named(earlier)) => own == earlier,
+            _ => false,
+        }
+    }
+}

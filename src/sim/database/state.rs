@@ -1,0 +1,339 @@
+//! What the database holds: tables, sessions with their transactions, locks, and who waits.
+//!
+//! A transaction keeps what it wrote as a list of rows over the committed tables. A snapshot is the
+//! committed tables as they were, shared and not copied. So there are no transaction numbers and no
+//! old versions to purge: equal situations are equal values.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::ConnectionId;
+use super::error::{self, Outcome, SqlError};
+use super::lock::{Lock, NamedLock, Request, Target};
+use super::statement::Statement;
+use super::syntax::Isolation;
+use super::table::{Key, Table};
+use super::value::{Value, Values};
+
+/// MySQL's innodb_lock_wait_timeout, in seconds.
+pub(super) const LOCK_WAIT_SECONDS: u64 = 50;
+/// MySQL's lock_wait_timeout, for definitions of tables, in milliseconds.
+pub(super) const DEFINITION_WAIT: u64 = 31_536_000_000;
+
+/// A row that a transaction wrote, or removed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Write {
+    pub(super) table: Arc<str>,
+    pub(super) key: Key,
+    pub(super) row: Option<Values>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(super) struct Transaction {
+    pub(super) isolation: Isolation,
+    pub(super) read_only: bool,
+    /// The committed tables as they were at the first read.
+    pub(super) snapshot: Option<Vec<Arc<Table>>>,
+    /// Sorted by table and key.
+    pub(super) writes: Vec<Write>,
+    pub(super) savepoints: Vec<(String, Vec<Write>)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Session {
+    pub(super) autocommit: bool,
+    pub(super) isolation: Isolation,
+    /// SET TRANSACTION without SESSION: for the next transaction only.
+    pub(super) next_isolation: Option<Isolation>,
+    pub(super) read_only: bool,
+    pub(super) transaction: Option<Transaction>,
+    pub(super) last_insert_id: u64,
+    pub(super) row_count: i64,
+    pub(super) lock_wait_seconds: u64,
+    pub(super) variables: Vec<(String, Value)>,
+    /// CLIENT_FOUND_ROWS; the database's own choice when not set.
+    pub(super) found_rows: Option<bool>,
+}
+
+impl Default for Session {
+    fn default() -> Session {
+        Session {
+            autocommit: true,
+            isolation: Isolation::default(),
+            next_isolation: None,
+            read_only: false,
+            transaction: None,
+            last_insert_id: 0,
+            row_count: 0,
+            lock_wait_seconds: LOCK_WAIT_SECONDS,
+            variables: Vec::new(),
+            found_rows: None,
+        }
+    }
+}
+
+impl Session {
+    /// `@@name`
+    pub(super) fn system_variable(&self, name: &str) -> Outcome<Value> {
+        Ok(match name {
+            "autocommit" => Value::from(self.autocommit),
+            "transaction_isolation" | "tx_isolation" => match self.isolation {
+                Isolation::ReadUncommitted => "READ-UNCOMMITTED",
+                Isolation::ReadCommitted => "READ-COMMITTED",
+                Isolation::RepeatableRead => "REPEATABLE-READ",
+                Isolation::Serializable => "SERIALIZABLE",
+            }
+            .into(),
+            "innodb_lock_wait_timeout" => Value::Unsigned(self.lock_wait_seconds),
+            "last_insert_id" | "identity" => Value::Unsigned(self.last_insert_id),
+            "version" => "8.0.36".into(),
+            "sql_mode" => "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION".into(),
+            "time_zone" => "UTC".into(),
+            _ => return Err(error::unknown_system_variable(name).into()),
+        })
+    }
+}
+
+/// A statement that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Waiting {
+    pub(super) connection: ConnectionId,
+    pub(super) request: Request,
+    pub(super) statement: Statement,
+    pub(super) parameters: Vec<Value>,
+    pub(super) now: u64,
+    /// Numbers that AUTO_INCREMENT has given it already.
+    pub(super) numbers: Vec<u64>,
+    /// Whether a transaction of several statements is open; else the statement is its own.
+    pub(super) transaction: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(super) struct State {
+    /// In the order of their definition.
+    pub(super) tables: Vec<Arc<Table>>,
+    /// Sorted by connection; a session as it was at the start is left out.
+    pub(super) sessions: Vec<(ConnectionId, Arc<Session>)>,
+    /// Sorted.
+    pub(super) locks: Vec<(ConnectionId, Lock)>,
+    /// In the order of the queue.
+    pub(super) waiting: Vec<Waiting>,
+    /// Sorted by name.
+    pub(super) named: Vec<NamedLock>,
+    /// CLIENT_FOUND_ROWS where a connection does not say.
+    pub(super) found_rows: bool,
+}
+
+impl State {
+    pub(super) fn table(&self, name: &str) -> Result<&Arc<Table>, SqlError> {
+        self.tables
+            .iter()
+            .find(|table| &*table.definition.name == name)
+            .ok_or_else(|| error::no_such_table(name))
+    }
+
+    pub(super) fn table_mut(&mut self, name: &str) -> Option<&mut Table> {
+        self.tables
+            .iter_mut()
+            .find(|table| &*table.definition.name == name)
+            .map(Arc::make_mut)
+    }
+
+    pub(super) fn session(&self, connection: ConnectionId) -> Option<&Arc<Session>> {
+        let at = self
+            .sessions
+            .binary_search_by_key(&connection, |(known, _)| *known)
+            .ok()?;
+        self.sessions.get(at).map(|(_, session)| session)
+    }
+
+    /// Takes the session out; it comes back by [`State::put_session`].
+    pub(super) fn take_session(&mut self, connection: ConnectionId) -> Session {
+        match self
+            .sessions
+            .binary_search_by_key(&connection, |(known, _)| *known)
+        {
+            Ok(at) => Arc::unwrap_or_clone(self.sessions.remove(at).1),
+            Err(_) => Session::default(),
+        }
+    }
+
+    pub(super) fn put_session(&mut self, connection: ConnectionId, session: Session) {
+        if session != Session::default() {
+            let at = self
+                .sessions
+                .partition_point(|(known, _)| *known < connection);
+            self.sessions.insert(at, (connection, Arc::new(session)));
+        }
+    }
+
+    /// Every transaction but that of the connection.
+    fn others(&self, connection: ConnectionId) -> impl Iterator<Item = &Transaction> {
+        self.sessions
+            .iter()
+            .filter(move |(owner, _)| *owner != connection)
+            .filter_map(|(_, session)| session.transaction.as_ref())
+    }
+
+    /// Writes what a transaction wrote into the tables.
+    pub(super) fn commit(&mut self, writes: Vec<Write>) {
+        for write in writes {
+            if let Some(table) = self.table_mut(&write.table) {
+                table.put(&write.key, write.row);
+            }
+        }
+    }
+
+    /// Gives up all row locks of a connection.
+    pub(super) fn release(&mut self, connection: ConnectionId) {
+        self.locks.retain(|(owner, _)| *owner != connection);
+    }
+
+    /// Who stands in the way of a request, each once, in order: those who hold the lock, and those
+    /// before it in the queue (`ahead` of them).
+    pub(super) fn holders(
+        &self,
+        connection: ConnectionId,
+        request: &Request,
+        ahead: usize,
+    ) -> Vec<ConnectionId> {
+        let mut holders: Vec<ConnectionId> = Vec::new();
+        match &request.target {
+            Target::Lock(lock) => {
+                let held = self
+                    .locks
+                    .iter()
+                    .filter(|(_, held)| lock.conflicts_with(held));
+                holders.extend(held.map(|(owner, _)| *owner));
+            }
+            Target::Named(name) => {
+                holders.extend(
+                    self.named
+                        .iter()
+                        .filter(|lock| lock.name == *name)
+                        .map(|lock| lock.owner),
+                );
+            }
+        }
+        let earlier = self
+            .waiting
+            .iter()
+            .take(ahead)
+            .filter(|earlier| request.queues_behind(&earlier.request));
+        holders.extend(earlier.map(|earlier| earlier.connection));
+        holders.retain(|holder| *holder != connection);
+        holders.sort_unstable();
+        holders.dedup();
+        holders
+    }
+}
+
+/// The database as one connection's statement sees it.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) state: &'a State,
+    pub(super) transaction: &'a Transaction,
+    pub(super) connection: ConnectionId,
+}
+
+type Rows<'a> = Cow<'a, [(Key, Values)]>;
+
+fn overlay<'a>(rows: Rows<'a>, writes: &[Write], table: &str) -> Rows<'a> {
+    let mut rows = rows;
+    for write in writes.iter().filter(|write| &*write.table == table) {
+        let rows = rows.to_mut();
+        match (
+            rows.binary_search_by(|(key, _)| key.cmp(&write.key)),
+            &write.row,
+        ) {
+            (Ok(at), Some(row)) => rows[at].1 = row.clone(),
+            (Ok(at), None) => {
+                rows.remove(at);
+            }
+            (Err(at), Some(row)) => rows.insert(at, (write.key.clone(), row.clone())),
+            (Err(_), None) => {}
+        }
+    }
+    rows
+}
+
+impl<'a> View<'a> {
+    /// What a plain SELECT reads: the snapshot, or what is committed, with the own writes over it.
+    pub(super) fn consistent_rows(self, table: &'a Arc<Table>) -> Outcome<Rows<'a>> {
+        let name = &*table.definition.name;
+        let base = match &self.transaction.snapshot {
+            None => table,
+            Some(snapshot) => {
+                let then = snapshot
+                    .iter()
+                    .find(|then| then.definition == table.definition);
+                then.ok_or_else(|| {
+                    SqlError::new(
+                        1412,
+                        "HY000",
+                        "Table definition has changed, please retry transaction",
+                    )
+                })?
+            }
+        };
+        let mut rows = Cow::Borrowed(base.rows.as_slice());
+        if self.transaction.isolation == Isolation::ReadUncommitted {
+            for other in self.state.others(self.connection) {
+                rows = overlay(rows, &other.writes, name);
+            }
+        }
+        Ok(overlay(rows, &self.transaction.writes, name))
+    }
+
+    /// What a locking read or a write sees: what is committed now, with the own writes over it.
+    pub(super) fn current_rows(self, table: &'a Table) -> Rows<'a> {
+        overlay(
+            Cow::Borrowed(table.rows.as_slice()),
+            &self.transaction.writes,
+            &table.definition.name,
+        )
+    }
+
+    /// The same for one row.
+    pub(super) fn current(self, table: &Table, key: &Key) -> Option<Values> {
+        match find_write(&self.transaction.writes, &table.definition.name, key) {
+            Ok(at) => self
+                .transaction
+                .writes
+                .get(at)
+                .and_then(|write| write.row.clone()),
+            Err(_) => table.get(key).cloned(),
+        }
+    }
+
+    /// Every entry that an index physically holds, others' uncommitted ones and those marked as
+    /// deleted too, in order, with the key of the row that it belongs to.
+    pub(super) fn entries(self, table: &Table, index: usize) -> Vec<(Key, Key)> {
+        let definition = &table.definition;
+        let mut entries: Vec<(Key, Key)> = Vec::with_capacity(table.rows.len());
+        let mut add = |values: &Values, key: &Key| {
+            entries.push((definition.entry(index, values, key), key.clone()))
+        };
+        table.rows.iter().for_each(|(key, values)| add(values, key));
+        let own = std::iter::once(self.transaction);
+        for transaction in own.chain(self.state.others(self.connection)) {
+            for write in transaction
+                .writes
+                .iter()
+                .filter(|write| write.table == definition.name)
+            {
+                if let Some(row) = &write.row {
+                    add(row, &write.key);
+                }
+            }
+        }
+        entries.sort_unstable();
+        entries.dedup();
+        entries
+    }
+}
+
+/// Where a write to the row is in the list, or would be.
+pub(super) fn find_write(writes: &[Write], table: &str, key: &Key) -> Result<usize, usize> {
+    writes.binary_search_by(|write| (&*write.table, &write.key).cmp(&(table, key)))
+}

@@ -1,0 +1,214 @@
+//! Scripts with the replies that they get. A line is `A: statement => reply`, as a scenario prints
+//! it; `=> waits` says that there is none yet, `A =>` that one comes now; `+1000` lets time pass.
+
+use super::{
+    ConnectionId, Database, DatabaseFact, DatabaseInput, DatabaseOutput, SqlReply, Statement, Value,
+};
+
+/// Runs a script on a database and says what is different.
+fn run(database: &mut Database, script: &str) -> Vec<DatabaseFact> {
+    let mut facts = Vec::new();
+    let mut now = 1_767_225_600_000;
+    let mut pending: Vec<(ConnectionId, SqlReply)> = Vec::new();
+    for line in script
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
+        let (input, expected) = line.rsplit_once("=>").unwrap_or((line, ""));
+        let (input, expected) = (input.trim(), expected.trim());
+        let mut take = |output: DatabaseOutput| {
+            facts.extend(output.facts);
+            pending.extend(output.replies);
+        };
+        if let Some(ms) = input.strip_prefix('+') {
+            let ms: u64 = ms.parse().expect("milliseconds");
+            now += ms;
+            take(database.apply(DatabaseInput::Elapse { ms }));
+            continue;
+        }
+        let (name, text) = input.split_once(':').unwrap_or((input, ""));
+        let connection = ConnectionId(u32::from(name.bytes().next().expect("a name") - b'A'));
+        if text.trim() == "disconnect" {
+            take(database.apply(DatabaseInput::Disconnect { connection }));
+            continue;
+        }
+        if !text.is_empty() {
+            match Statement::parse(text.trim()) {
+                Ok(statement) => take(database.apply(DatabaseInput::Statement {
+                    connection,
+                    statement: &statement,
+                    parameters: &[],
+                    now,
+                })),
+                Err(error) => pending.push((connection, SqlReply::Error(error))),
+            }
+        }
+        let place = pending.iter().position(|(to, _)| *to == connection);
+        let reply = place.map_or("waits".to_string(), |place| {
+            pending.remove(place).1.print_short()
+        });
+        assert_eq!(reply, expected, "{line}");
+    }
+    assert!(
+        pending.is_empty(),
+        "replies that nobody expected: {pending:?}"
+    );
+    facts
+}
+
+/// Runs a script on an empty database.
+fn check(script: &str) -> Vec<DatabaseFact> {
+    run(&mut Database::default(), script)
+}
+
+#[test]
+fn statements_answer_as_mysql_does() {
+    let scripts = [
+        "A: CREATE TABLE inventory (sku VARCHAR(32) PRIMARY KEY, qty INT NOT NULL, fence_token BIGINT NOT NULL DEFAULT 0) => OK
+         A: INSERT INTO inventory VALUES ('sku-1', 10, 0) => 1 row
+         A: UPDATE inventory SET qty = qty - 1, fence_token = 1 WHERE sku = 'sku-1' AND qty >= 1 AND fence_token < 1 => 1 row
+         A: UPDATE inventory SET qty = qty - 1, fence_token = 1 WHERE sku = 'sku-1' AND qty >= 1 AND fence_token < 1 => 0 rows
+         A: UPDATE inventory SET qty = 9 WHERE sku = 'sku-1' => 0 rows
+         A: SELECT qty FROM inventory WHERE sku = 'sku-1' => 9
+         A: SELECT * FROM inventory => ('sku-1', 9, 1)
+         A: SELECT MAX(fence_token) FROM inventory => 1
+         A: SELECT MAX(fence_token) FROM inventory WHERE sku = 'x' => NULL
+         A: SELECT sku FROM inventory WHERE sku = 'x' => no rows
+         A: INSERT INTO inventory VALUES ('SKU-1 ', 1, 1) => ERROR 1062 (23000): Duplicate entry 'SKU-1 ' for key 'inventory.PRIMARY'
+         A: INSERT INTO inventory (sku, qty) VALUES ('sku-2', NULL) => ERROR 1048 (23000): Column 'qty' cannot be null
+         A: INSERT INTO inventory (sku) VALUES ('sku-2') => ERROR 1364 (HY000): Field 'qty' doesn't have a default value
+         A: INSERT INTO inventory (sku, qty) VALUES ('sku-2') => ERROR 1136 (21S01): Column count doesn't match value count at row 1
+         A: UPDATE inventory SET qty = 3000000000 => ERROR 1264 (22003): Out of range value for column 'qty' at row 1
+         A: UPDATE inventory SET nope = 1 => ERROR 1054 (42S22): Unknown column 'nope' in 'field list'
+         A: SELECT * FROM nope => ERROR 1146 (42S02): Table 'test.nope' doesn't exist
+         A: INSERT INTO inventory VALUES ('sku-1', 5, 7) ON DUPLICATE KEY UPDATE qty = IF(VALUES(fence_token) > fence_token, VALUES(qty), qty), fence_token = GREATEST(fence_token, VALUES(fence_token)) => 2 rows
+         A: SELECT qty, fence_token FROM inventory => (5, 7)
+         A: REPLACE INTO inventory VALUES ('sku-1', 6, 7) => 2 rows
+         A: DELETE FROM inventory WHERE fence_token < 8 => 1 row
+         A: TRUNCATE inventory => OK
+         A: DROP TABLE inventory => OK",
+        "A: SELECT '10' < '9', '10' < 9, 'a' = 'A ', 1 = '1a', NULL <=> NULL => (1, 0, 1, 1, 1)
+         A: SELECT 2/3*3, 10/4, 7.50/2, 1e15, 0.1+0.2, 5 DIV 2, -5 % 3, '5'+1 => (2.0000, 2.5000, 3.750000, 1e15, 0.3, 2, -2, 6)
+         A: SELECT COALESCE(NULL, 5, 'x'), IF(1,1,2.50), CONCAT(1.50, 2), LPAD(5,3,'0') => ('5', 1.00, '1.502', '005')
+         A: SELECT 9223372036854775807 + 1 => ERROR 1690 (22003): BIGINT value is out of range in '(9223372036854775807 + 1)'
+         A: SELEC 1 => ERROR 1064 (42000): You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near 'SELEC 1' at line 1
+         A: SELECT 1 2 => ERROR 1064 (42000): You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near '2' at line 1
+         A: SELECT NOW(), NOW(3), NOW() + INTERVAL 1 MONTH => ('2026-01-01 00:00:00', '2026-01-01 00:00:00.000', '2026-02-01 00:00:00')",
+    ];
+    for script in scripts {
+        check(script);
+    }
+}
+
+#[test]
+fn transactions_wait_for_each_other() {
+    let table = "A: CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) => OK
+                 A: INSERT INTO t VALUES (1, 10), (2, 20), (5, 50) => 3 rows\n";
+    let scripts = [
+        "A: BEGIN => OK
+         A: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         B: SELECT n FROM t WHERE id = 1 => 10
+         B: UPDATE t SET n = n + 1 WHERE id = 1 => waits
+         A: COMMIT => OK
+         B => 1 row
+         B: SELECT n FROM t WHERE id = 1 => 12",
+        "A: BEGIN => OK
+         A: SELECT n FROM t WHERE id = 1 => 10
+         B: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         A: SELECT n FROM t WHERE id = 1 => 10
+         A: SELECT n FROM t WHERE id = 1 FOR UPDATE => 11
+         A: UPDATE t SET n = n + 1 WHERE id = 1 => 1 row
+         A: SELECT n FROM t WHERE id = 1 => 12
+         A: ROLLBACK => OK
+         A: SELECT n FROM t WHERE id = 1 => 11",
+        "A: BEGIN => OK
+         A: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         B: BEGIN => OK
+         B: UPDATE t SET n = 21 WHERE id = 2 => 1 row
+         B: UPDATE t SET n = 22 WHERE id = 1 => waits
+         A: UPDATE t SET n = 22 WHERE id = 2 => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         B => 1 row",
+        "A: BEGIN => OK
+         A: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         B: UPDATE t SET n = 22 WHERE id = 1 => waits
+         +49999
+         B => waits
+         +1
+         B => ERROR 1205 (HY000): Lock wait timeout exceeded; try restarting transaction",
+        "A: BEGIN => OK
+         A: SELECT * FROM t WHERE id = 3 FOR UPDATE => no rows
+         B: BEGIN => OK
+         B: SELECT * FROM t WHERE id = 4 FOR UPDATE => no rows
+         B: INSERT INTO t VALUES (4, 40) => waits
+         A: INSERT INTO t VALUES (3, 30) => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         B => 1 row",
+        "A: BEGIN => OK
+         A: SELECT * FROM t WHERE id = 1 FOR UPDATE => (1, 10)
+         B: SELECT * FROM t ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED => (2, 20)
+         B: SELECT * FROM t WHERE id = 1 FOR UPDATE NOWAIT => ERROR 3572 (HY000): Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.
+         B: SELECT * FROM t WHERE id = 1 LOCK IN SHARE MODE => waits
+         A:disconnect
+         B => (1, 10)",
+        "A: SELECT GET_LOCK('a', 10) => 1
+         B: SELECT GET_LOCK('a', 0) => 0
+         B: SELECT GET_LOCK('a', 10), IS_FREE_LOCK('a') => waits
+         C: SELECT GET_LOCK('A', 1) => waits
+         +1000
+         C => 0
+         A: SELECT RELEASE_LOCK('a') => 1
+         B => (1, 0)
+         A: SELECT RELEASE_LOCK('a'), IS_USED_LOCK('a'), RELEASE_LOCK('b') => (0, 1, NULL)",
+        "A: SET autocommit = 0 => OK
+         A: INSERT INTO t VALUES (7, 70) => 1 row
+         A: SAVEPOINT one => OK
+         A: INSERT INTO t VALUES (8, 80) => 1 row
+         A: ROLLBACK TO one => OK
+         A: ROLLBACK TO two => ERROR 1305 (42000): SAVEPOINT two does not exist
+         B: SELECT COUNT(*) FROM t => 3
+         A: COMMIT => OK
+         B: SELECT COUNT(*) FROM t => 4",
+    ];
+    for script in scripts {
+        check(&format!("{table}{script}"));
+    }
+}
+
+#[test]
+fn a_write_tells_what_each_condition_said() {
+    let mut database = Database::default();
+    run(
+        &mut database,
+        "A: CREATE TABLE inventory (sku VARCHAR(32) PRIMARY KEY, qty INT NOT NULL, fence_token BIGINT) => OK
+         A: INSERT INTO inventory VALUES ('sku-1', 10, 2) => 1 row",
+    );
+    let statement = Statement::parse(
+        "UPDATE inventory SET qty = qty - 1, fence_token = {token} WHERE sku = 'sku-1' AND qty >= 1 AND fence_token < {token}",
+    )
+    .unwrap();
+    assert_eq!(statement.variables(), ["token", "token"]);
+    let output = database.apply(DatabaseInput::Statement {
+        connection: ConnectionId(0),
+        statement: &statement,
+        parameters: &[("token".into(), Value::Integer(1))],
+        now: 0,
+    });
+    let [DatabaseFact::Write(fact)] = output.facts.as_slice() else {
+        panic!("{:?}", output.facts)
+    };
+    assert_eq!(fact.key_conditions, ["sku = 'sku-1'"]);
+    let texts: Vec<_> = fact
+        .conditions
+        .iter()
+        .map(|condition| condition.text.as_str())
+        .collect();
+    assert_eq!(texts, ["qty >= 1", "fence_token < 1"]);
+    assert_eq!(fact.conditions[1].columns, ["fence_token"]);
+    let [row] = fact.rows.as_slice() else {
+        panic!("{:?}", fact.rows)
+    };
+    assert_eq!(row.outcomes, [Some(true), Some(false)]);
+    assert!(!row.matched && !row.changed);
+    assert_eq!(row.before("qty"), Some(&Value::Integer(10)));
+    assert_eq!(fact.assigned, ["qty", "fence_token"]);
+}

@@ -1,0 +1,989 @@
+//! INSERT, REPLACE, UPDATE and DELETE.
+
+use std::sync::Arc;
+
+use super::calendar::DateTime;
+use super::column::{Default, KeyKind};
+use super::error::{self, Outcome, SqlError, Stop};
+use super::expression::{Scope, Source, check, evaluate};
+use super::fact::{Condition, DatabaseFact, RowFact, WriteFact, WriteKind};
+use super::path::Path;
+use super::reply::SqlReply;
+use super::run::{EXCLUSIVE, Examined, Run, Scan};
+use super::select;
+use super::syntax::{
+    Assignment, Conjunct, Delete, Expression, Insert, InsertSource, Limit, Order, Update,
+};
+use super::table::{Definition, Key, Table};
+use super::value::{Row, Value, Values};
+
+/// What a write counts.
+#[derive(Clone, Copy, Debug, std::default::Default)]
+struct Count {
+    matched: u64,
+    changed: u64,
+    /// As the driver is told without CLIENT_FOUND_ROWS, and with it.
+    affected: u64,
+    found: u64,
+    duplicates: u64,
+    last_insert_id: u64,
+}
+
+/// A row, and what the conditions said of it.
+type Spoken = (Key, Values, Vec<Option<bool>>);
+
+/// What an assignment is worked out on.
+struct Target<'a> {
+    table: &'a Arc<Table>,
+    alias: &'a str,
+    inserted: Option<&'a [Value]>,
+    ignore: bool,
+    /// The number of the row, for messages.
+    row: u64,
+}
+
+impl Run<'_> {
+    fn reply(&self, count: Count, information: String) -> SqlReply {
+        let effects = self.effects.borrow();
+        let found_rows = self.session.found_rows.unwrap_or(self.state.found_rows);
+        SqlReply::Affected {
+            matched: count.matched,
+            changed: count.changed,
+            affected: if found_rows {
+                count.found
+            } else {
+                count.affected
+            },
+            last_insert_id: effects.last_insert_id.unwrap_or(count.last_insert_id),
+            warnings: effects.warnings,
+            information,
+        }
+    }
+
+    fn warnings(&self) -> u64 {
+        self.effects.borrow().warnings
+    }
+
+    fn fact(&mut self, table: &Table, kind: WriteKind) -> WriteFact {
+        WriteFact {
+            connection: self.connection,
+            table: table.definition.name.to_string(),
+            kind,
+            conditions: Vec::new(),
+            key_conditions: Vec::new(),
+            rows: Vec::new(),
+            assigned: Vec::new(),
+            transaction: self.open,
+        }
+    }
+
+    fn report(&mut self, fact: WriteFact) {
+        self.facts.push(DatabaseFact::Write(fact));
+    }
+
+    /// Makes the value one of the column's type. Strict mode refuses what does not fit; IGNORE
+    /// takes the nearest that does, with a warning.
+    fn stored(&self, target: &Target<'_>, column: usize, value: &Value) -> Outcome<Value> {
+        let specification = &target.table.definition.columns[column];
+        if value.is_null() && specification.not_null {
+            if !target.ignore {
+                return Err(error::null_in(&specification.name).into());
+            }
+            self.context().warn();
+            return Ok(specification.kind.zero());
+        }
+        let stored = specification.kind.store(value);
+        if let Some(refusal) = stored.refusal {
+            if !target.ignore {
+                return Err(refusal.into_error(&specification.name, target.row).into());
+            }
+            self.context().warn();
+        } else if stored.note {
+            self.context().warn();
+        }
+        Ok(stored.value)
+    }
+
+    /// The column's default; none when it has none.
+    fn default(&self, target: &Target<'_>, column: usize) -> Outcome<Option<Value>> {
+        let specification = &target.table.definition.columns[column];
+        let value = match &specification.default {
+            None if specification.not_null => return Ok(None),
+            None => return Ok(Some(Value::Null)),
+            Some(Default::Literal(value)) => value.clone(),
+            Some(Default::Now(digits)) => Value::DateTime(DateTime::from_millis(self.now, *digits)),
+            Some(Default::Expression(expression)) => {
+                let context = self.context();
+                evaluate(&Scope::bare(&context), expression)?
+            }
+        };
+        Ok(Some(self.stored(target, column, &value)?))
+    }
+
+    /// The default where DEFAULT is written or nothing is; without one it is an error, or with
+    /// IGNORE the type's zero.
+    fn default_or_error(&self, target: &Target<'_>, column: usize) -> Outcome<Value> {
+        if let Some(value) = self.default(target, column)? {
+            return Ok(value);
+        }
+        let specification = &target.table.definition.columns[column];
+        if specification.auto_increment {
+            return Ok(Value::Null);
+        }
+        if !target.ignore {
+            return Err(error::no_default(&specification.name).into());
+        }
+        self.context().warn();
+        Ok(specification.kind.zero())
+    }
+
+    // --- UPDATE ---
+
+    pub(super) fn update(&mut self, update: &Update) -> Outcome<SqlReply> {
+        self.strict = !update.ignore;
+        let table = self.open_table(&update.table)?;
+        let columns = self.check_write(
+            &table,
+            &update.alias,
+            &update.assignments,
+            &update.condition,
+            &update.order,
+        )?;
+        self.lock_queries()?;
+        let (path, examined) = self.scan_to_write(
+            &table,
+            &update.alias,
+            &update.condition,
+            &update.order,
+            update.limit.as_ref(),
+            true,
+        )?;
+        let outcomes = self.outcomes(&table, &update.alias, &update.condition, &path, &examined)?;
+        let mut count = Count::default();
+        let mut changes: Vec<(Key, Values, Option<Values>)> = Vec::new();
+        for row in examined.iter().filter(|row| row.matches) {
+            count.matched += 1;
+            let target = Target {
+                table: &table,
+                alias: &update.alias,
+                inserted: None,
+                ignore: update.ignore,
+                row: count.matched,
+            };
+            let new = self.assign(&target, &columns, &update.assignments, &row.values)?;
+            let changed = new != row.values;
+            if changed {
+                match self.replace_row(&table, &row.key, &row.values, &new) {
+                    Ok(()) => count.changed += 1,
+                    Err(Stop::Error(error)) if update.ignore && error.code == 1062 => {
+                        self.context().warn();
+                        changes.push((row.key.clone(), row.values.clone(), None));
+                        continue;
+                    }
+                    Err(stop) => return Err(stop),
+                }
+            }
+            changes.push((row.key.clone(), new, Some(row.values.clone())));
+        }
+        count.affected = count.changed;
+        count.found = count.matched;
+        let fact = self.conditional_fact(
+            &table,
+            WriteKind::Update,
+            (&update.condition, &update.alias),
+            &path,
+            outcomes,
+            |row, key| {
+                if let Some((_, new, _)) = changes.iter().find(|(changed, ..)| changed == key) {
+                    row.matched = true;
+                    row.after = Some(new.clone());
+                }
+            },
+        );
+        let fact = WriteFact {
+            assigned: names(&update.assignments),
+            ..fact
+        };
+        self.report(fact);
+        let information = format!(
+            "Rows matched: {}  Changed: {}  Warnings: {}",
+            count.matched,
+            count.changed,
+            self.warnings()
+        );
+        Ok(self.reply(count, information))
+    }
+
+    /// Looks up every name before a row is read; gives the columns that are assigned.
+    fn check_write(
+        &self,
+        table: &Table,
+        alias: &str,
+        assignments: &[Assignment],
+        condition: &[Conjunct],
+        order: &[Order],
+    ) -> Outcome<Vec<usize>> {
+        let context = self.context();
+        let sources = [Source {
+            alias,
+            definition: &table.definition,
+        }];
+        let scope = Scope {
+            sources: &sources,
+            ..Scope::bare(&context)
+        };
+        let mut columns = Vec::with_capacity(assignments.len());
+        for (name, value) in assignments {
+            let column = table
+                .definition
+                .column(name)
+                .ok_or_else(|| error::unknown_column(name, "field list"))?;
+            columns.push(column);
+            if let Some(value) = value {
+                check(&scope, value, "field list", false)?;
+            }
+        }
+        for conjunct in condition {
+            check(&scope, &conjunct.expression, "where clause", false)?;
+        }
+        for order in order {
+            check(&scope, &order.expression, "order clause", false)?;
+        }
+        Ok(columns)
+    }
+
+    /// Reads the rows to write in the order in which they are written.
+    fn scan_to_write(
+        &mut self,
+        table: &Arc<Table>,
+        alias: &str,
+        condition: &[Conjunct],
+        orders: &[Order],
+        limit: Option<&Limit>,
+        semi_consistent: bool,
+    ) -> Outcome<(Path, Vec<Examined>)> {
+        let most = match limit {
+            Some(limit) => {
+                let context = self.context();
+                Some(select::count_of(&Scope::bare(&context), &limit.count)?)
+            }
+            None => None,
+        };
+        let in_order = self.order_is_key(orders, table);
+        let scan = Scan {
+            alias,
+            condition,
+            locking: EXCLUSIVE,
+            most: most.filter(|_| in_order),
+            semi_consistent,
+        };
+        let (path, mut examined) = self.scan(table, &scan)?;
+        if !orders.is_empty() {
+            let mut keyed = Vec::with_capacity(examined.len());
+            for row in examined {
+                let keys = self.with_row(table, alias, &row.values, |scope| {
+                    orders
+                        .iter()
+                        .map(|order| evaluate(scope, &order.expression))
+                        .collect::<Outcome<Vec<Value>>>()
+                })?;
+                keyed.push((keys, row));
+            }
+            select::sort_by(orders, &mut keyed);
+            examined = keyed.into_iter().map(|(_, row)| row).collect();
+        }
+        if let Some(most) = most {
+            let mut left = most;
+            for row in examined.iter_mut().filter(|row| row.matches) {
+                row.matches = left > 0;
+                left = left.saturating_sub(1);
+            }
+        }
+        Ok((path, examined))
+    }
+
+    /// The row after the assignments, worked out from left to right: each sees the ones before it.
+    fn assign(
+        &self,
+        target: &Target<'_>,
+        columns: &[usize],
+        assignments: &[Assignment],
+        old: &Values,
+    ) -> Outcome<Values> {
+        let mut row: Values = old.clone();
+        for (column, (_, value)) in columns.iter().zip(assignments) {
+            let value = match value {
+                None => self.default_or_error(target, *column)?,
+                Some(expression) => {
+                    let context = self.context();
+                    let sources = [Source {
+                        alias: target.alias,
+                        definition: &target.table.definition,
+                    }];
+                    let rows = std::slice::from_ref(&row);
+                    let scope = Scope {
+                        sources: &sources,
+                        rows,
+                        inserted: target.inserted,
+                        ..Scope::bare(&context)
+                    };
+                    evaluate(&scope, expression)?
+                }
+            };
+            let value = self.stored(target, *column, &value)?;
+            Arc::make_mut(&mut row)[*column] = value;
+        }
+        if row != *old {
+            for (column, specification) in target.table.definition.columns.iter().enumerate() {
+                if specification.on_update_now && !columns.contains(&column) {
+                    let digits = if let super::column::ColumnType::DateTime { digits, .. } =
+                        specification.kind
+                    {
+                        digits
+                    } else {
+                        0
+                    };
+                    Arc::make_mut(&mut row)[column] =
+                        Value::DateTime(DateTime::from_millis(self.now, digits));
+                }
+            }
+        }
+        Ok(row)
+    }
+
+    /// Puts the new row in the old one's place, under another key where that has changed.
+    fn replace_row(
+        &mut self,
+        table: &Arc<Table>,
+        key: &Key,
+        old: &Values,
+        new: &Values,
+    ) -> Outcome<()> {
+        self.check_row(table, new)?;
+        let definition = &table.definition;
+        let new_key: Key = if definition.clustered {
+            definition.prefix(0, new).into()
+        } else {
+            key.clone()
+        };
+        let moved = new_key != *key;
+        for index in 0..definition.index_count() {
+            let unique = definition
+                .index(index)
+                .filter(|unique| unique.kind != KeyKind::Plain);
+            let Some(unique) = unique else { continue };
+            let same = unique
+                .columns
+                .iter()
+                .all(|column| old[*column] == new[*column]);
+            if same {
+                continue;
+            }
+            if self
+                .duplicate(table, index, new, false, Some(key))?
+                .is_some()
+            {
+                return Err(duplicate_error(definition, index, new).into());
+            }
+        }
+        if moved {
+            self.intend(table, &new_key, None, new)?;
+            self.write(table, key, Some(old), None)?;
+            return self.write(table, &new_key, None, Some(new.clone()));
+        }
+        self.intend(table, key, Some(old), new)?;
+        self.write(table, key, Some(old), Some(new.clone()))
+    }
+
+    // --- DELETE ---
+
+    pub(super) fn delete(&mut self, delete: &Delete) -> Outcome<SqlReply> {
+        let table = self.open_table(&delete.table)?;
+        self.check_write(&table, &delete.alias, &[], &delete.condition, &delete.order)?;
+        self.lock_queries()?;
+        let (path, examined) = self.scan_to_write(
+            &table,
+            &delete.alias,
+            &delete.condition,
+            &delete.order,
+            delete.limit.as_ref(),
+            false,
+        )?;
+        let outcomes = self.outcomes(&table, &delete.alias, &delete.condition, &path, &examined)?;
+        let mut count = Count::default();
+        for row in examined.iter().filter(|row| row.matches) {
+            self.write(&table, &row.key, Some(&row.values), None)?;
+            count.matched += 1;
+        }
+        count.changed = count.matched;
+        count.affected = count.matched;
+        count.found = count.matched;
+        let deleted: Vec<&Key> = examined
+            .iter()
+            .filter(|row| row.matches)
+            .map(|row| &row.key)
+            .collect();
+        let fact = self.conditional_fact(
+            &table,
+            WriteKind::Delete,
+            (&delete.condition, &delete.alias),
+            &path,
+            outcomes,
+            |row, key| {
+                if deleted.contains(&key) {
+                    row.matched = true;
+                    row.after = None;
+                }
+            },
+        );
+        self.report(fact);
+        Ok(self.reply(count, String::new()))
+    }
+
+    // --- facts about writes with a WHERE ---
+
+    /// What each condition that does not identify the row says by itself about each row that the
+    /// key conditions point at, else about every row.
+    fn outcomes(
+        &self,
+        table: &Arc<Table>,
+        alias: &str,
+        condition: &[Conjunct],
+        path: &Path,
+        examined: &[Examined],
+    ) -> Outcome<Vec<Spoken>> {
+        let every;
+        let rows: Vec<(&Key, &Values)> = if path.identifying.is_empty() {
+            every = self.view().current_rows(table);
+            every.iter().map(|(key, values)| (key, values)).collect()
+        } else {
+            examined.iter().map(|row| (&row.key, &row.values)).collect()
+        };
+        let context = super::expression::Context {
+            strict: true,
+            ..self.context()
+        };
+        let sources = [Source {
+            alias,
+            definition: &table.definition,
+        }];
+        let warnings = self.warnings();
+        let mut out = Vec::with_capacity(rows.len());
+        for (key, values) in rows {
+            let scope = Scope {
+                sources: &sources,
+                rows: std::slice::from_ref(values),
+                ..Scope::bare(&context)
+            };
+            let outcomes = condition
+                .iter()
+                .enumerate()
+                .filter(|(number, _)| !path.identifying.contains(number))
+                .map(|(_, conjunct)| {
+                    let value = evaluate(&scope, &conjunct.expression).ok()?;
+                    value.number().map(|(number, _)| !number.is_zero())
+                })
+                .collect();
+            out.push((key.clone(), values.clone(), outcomes));
+        }
+        // Looking is not running: what it would warn of does not count.
+        self.effects.borrow_mut().warnings = warnings;
+        Ok(out)
+    }
+
+    fn conditional_fact(
+        &mut self,
+        table: &Table,
+        kind: WriteKind,
+        (condition, alias): (&[Conjunct], &str),
+        path: &Path,
+        outcomes: Vec<Spoken>,
+        mut apply: impl FnMut(&mut Judged, &Key),
+    ) -> WriteFact {
+        let mut fact = self.fact(table, kind);
+        {
+            let context = self.context();
+            let sources = [Source {
+                alias,
+                definition: &table.definition,
+            }];
+            let scope = Scope {
+                sources: &sources,
+                ..Scope::bare(&context)
+            };
+            for (number, conjunct) in condition.iter().enumerate() {
+                let text = self.statement.filled(conjunct.span, self.parameters);
+                if path.identifying.contains(&number) {
+                    fact.key_conditions.push(text);
+                } else {
+                    let mut columns = Vec::new();
+                    select::columns_in(&scope, &conjunct.expression, &mut columns);
+                    fact.conditions.push(Condition { text, columns });
+                }
+            }
+        }
+        let names = &table.definition.names;
+        for (key, before, outcomes) in outcomes {
+            let mut judged = Judged {
+                matched: false,
+                after: Some(before.clone()),
+            };
+            apply(&mut judged, &key);
+            fact.rows.push(RowFact {
+                changed: judged.after.as_ref() != Some(&before),
+                matched: judged.matched,
+                before: Some(Row::new(names.clone(), before)),
+                after: judged.after.map(|after| Row::new(names.clone(), after)),
+                outcomes,
+            });
+        }
+        fact
+    }
+
+    // --- INSERT and REPLACE ---
+
+    pub(super) fn insert(&mut self, insert: &Insert) -> Outcome<SqlReply> {
+        self.strict = !insert.ignore;
+        let table = self.open_table(&insert.table)?;
+        let definition = table.definition.clone();
+        let columns = self.insert_columns(&definition, insert)?;
+        self.check_insert(&table, insert, &columns)?;
+        self.lock_queries()?;
+        let kind = if insert.replace {
+            WriteKind::Replace
+        } else {
+            WriteKind::Insert
+        };
+        let mut fact = self.fact(&table, kind);
+        fact.assigned = names(&insert.on_duplicate);
+        let mut count = Count::default();
+        let queried = match &insert.source {
+            InsertSource::Rows(_) => None,
+            InsertSource::Query(query) => {
+                let context = self.context();
+                let found = select::rows(&context, query, None)?;
+                if found.columns.len() != columns.len() {
+                    return Err(error::column_count("1").into());
+                }
+                Some(found.rows)
+            }
+        };
+        let total = match (&insert.source, &queried) {
+            (_, Some(rows)) => rows.len(),
+            (InsertSource::Rows(rows), _) => rows.len(),
+            _ => 0,
+        };
+        for number in 0..total {
+            let target = Target {
+                table: &table,
+                alias: &insert.table,
+                inserted: None,
+                ignore: insert.ignore,
+                row: number as u64 + 1,
+            };
+            let given = match (&insert.source, &queried) {
+                (InsertSource::Rows(rows), None) => Given::Expressions(&rows[number]),
+                (_, Some(rows)) => Given::Values(&rows[number]),
+                _ => continue,
+            };
+            let (mut row, generated) = self.new_row(&target, &columns, given)?;
+            let result =
+                self.insert_row(insert, &target, &mut row, generated, &mut count, &mut fact);
+            match result {
+                Err(Stop::Error(error)) if insert.ignore && matches!(error.code, 1062 | 3819) => {
+                    self.context().warn();
+                    count.duplicates += 1;
+                }
+                other => other?,
+            }
+        }
+        self.report(fact);
+        let several = total > 1 || queried.is_some();
+        let information = if several {
+            format!(
+                "Records: {total}  Duplicates: {}  Warnings: {}",
+                count.duplicates,
+                self.warnings()
+            )
+        } else {
+            String::new()
+        };
+        if count.last_insert_id > 0 {
+            self.session.last_insert_id = count.last_insert_id;
+        }
+        Ok(self.reply(count, information))
+    }
+
+    fn insert_columns(&self, definition: &Definition, insert: &Insert) -> Outcome<Vec<usize>> {
+        let Some(names) = &insert.columns else {
+            return Ok((0..definition.columns.len()).collect());
+        };
+        let mut columns = Vec::with_capacity(names.len());
+        for name in names {
+            let column = definition
+                .column(name)
+                .ok_or_else(|| error::unknown_column(name, "field list"))?;
+            if columns.contains(&column) {
+                return Err(error::column_twice(name).into());
+            }
+            columns.push(column);
+        }
+        if let (true, InsertSource::Rows(rows)) = (names.is_empty(), &insert.source) {
+            // `() VALUES ()` is a row of defaults.
+            return Ok(if rows.iter().all(Vec::is_empty) {
+                Vec::new()
+            } else {
+                (0..definition.columns.len()).collect()
+            });
+        }
+        Ok(columns)
+    }
+
+    fn check_insert(&self, table: &Table, insert: &Insert, columns: &[usize]) -> Outcome<()> {
+        let context = self.context();
+        let sources = [Source {
+            alias: &insert.table,
+            definition: &table.definition,
+        }];
+        let scope = Scope {
+            sources: &sources,
+            ..Scope::bare(&context)
+        };
+        if let InsertSource::Rows(rows) = &insert.source {
+            for (number, row) in rows.iter().enumerate() {
+                let defaults = row.is_empty() && insert.columns.as_ref().is_none_or(Vec::is_empty);
+                if row.len() != columns.len() && !defaults {
+                    return Err(error::column_count(&(number + 1).to_string()).into());
+                }
+                for value in row.iter().flatten() {
+                    check(&scope, value, "field list", false)?;
+                }
+            }
+        }
+        for (name, value) in &insert.on_duplicate {
+            if table.definition.column(name).is_none() {
+                return Err(error::unknown_column(name, "field list").into());
+            }
+            let named = insert.alias.as_deref();
+            let inner = Source {
+                alias: named.unwrap_or(&insert.table),
+                definition: &table.definition,
+            };
+            let both = [sources[0].clone(), inner];
+            let sources = if named.is_some() {
+                &both[..]
+            } else {
+                &both[..1]
+            };
+            if let Some(value) = value {
+                check(&Scope { sources, ..scope }, value, "field list", false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The row to insert, and the number that AUTO_INCREMENT gave it.
+    fn new_row(
+        &mut self,
+        target: &Target<'_>,
+        columns: &[usize],
+        given: Given<'_>,
+    ) -> Outcome<(Values, Option<u64>)> {
+        let definition = &target.table.definition;
+        let mut row: Values = vec![Value::Null; definition.columns.len()].into();
+        let empty = matches!(given, Given::Expressions([]));
+        for column in 0..definition.columns.len() {
+            let set = columns.contains(&column) && !empty;
+            let value = if set {
+                self.default(target, column)?.unwrap_or_default()
+            } else {
+                self.default_or_error(target, column)?
+            };
+            Arc::make_mut(&mut row)[column] = value;
+        }
+        let auto = definition.auto_increment;
+        if !empty {
+            for (place, column) in columns.iter().enumerate() {
+                let value = match &given {
+                    Given::Values(values) => values[place].clone(),
+                    Given::Expressions(expressions) => match &expressions[place] {
+                        Some(expression) => {
+                            self.with_row(target.table, target.alias, &row, |scope| {
+                                evaluate(scope, expression)
+                            })?
+                        }
+                        None => self.default_or_error(target, *column)?,
+                    },
+                };
+                let awaits_number = auto == Some(*column) && value.is_null();
+                let value = if awaits_number {
+                    Value::Null
+                } else {
+                    self.stored(target, *column, &value)?
+                };
+                Arc::make_mut(&mut row)[*column] = value;
+            }
+        }
+        let Some(column) = auto else {
+            return Ok((row, None));
+        };
+        let wants = row[column].is_null()
+            || row[column]
+                .number()
+                .is_some_and(|(number, _)| number.is_zero());
+        let most = definition.columns[column].kind.most();
+        if wants {
+            let number = self.next_number(target.table, most)?;
+            let value = definition.columns[column]
+                .kind
+                .store(&Value::Unsigned(number))
+                .value;
+            Arc::make_mut(&mut row)[column] = value;
+            return Ok((row, Some(number)));
+        }
+        if let Some(number) = row[column]
+            .as_i64()
+            .and_then(|number| u64::try_from(number).ok())
+        {
+            self.number_at_least(target.table, number.saturating_add(1));
+        }
+        Ok((row, None))
+    }
+
+    fn next_number(&mut self, table: &Table, most: u64) -> Outcome<u64> {
+        if let Some(number) = self.numbers.get(self.numbers_used) {
+            self.numbers_used += 1;
+            return Ok(*number);
+        }
+        let number = self.state.table(&table.definition.name)?.next_number;
+        if number >= most {
+            return Err(error::auto_read_failed().into());
+        }
+        self.number_at_least(table, number + 1);
+        self.numbers.push(number);
+        self.numbers_used += 1;
+        Ok(number)
+    }
+
+    fn number_at_least(&mut self, table: &Table, number: u64) {
+        let known = self
+            .state
+            .table(&table.definition.name)
+            .map_or(u64::MAX, |table| table.next_number);
+        if known < number
+            && let Some(table) = self.state.table_mut(&table.definition.name)
+        {
+            table.next_number = number;
+        }
+    }
+
+    fn insert_row(
+        &mut self,
+        insert: &Insert,
+        target: &Target<'_>,
+        row: &mut Values,
+        generated: Option<u64>,
+        count: &mut Count,
+        fact: &mut WriteFact,
+    ) -> Outcome<()> {
+        let table = target.table;
+        let definition = table.definition.clone();
+        let updates = !insert.on_duplicate.is_empty();
+        count.matched += 1;
+        self.check_row(table, row)?;
+        let mut replaced = 0;
+        let mut before = None;
+        let mut identical = false;
+        for index in 0..definition.index_count() {
+            if definition
+                .index(index)
+                .is_none_or(|unique| unique.kind == KeyKind::Plain)
+            {
+                continue;
+            }
+            let Some((key, old)) =
+                self.duplicate(table, index, row, insert.replace || updates, None)?
+            else {
+                continue;
+            };
+            let old_fact = Some(Row::new(definition.names.clone(), old.clone()));
+            if insert.replace {
+                identical = old == *row;
+                self.write(table, &key, Some(&old), None)?;
+                replaced += 1;
+                count.duplicates += 1;
+                before = before.or(old_fact);
+                continue;
+            }
+            if updates {
+                return self.update_duplicate(insert, target, (&key, &old), row, count, fact);
+            }
+            if insert.ignore {
+                let same = RowFact {
+                    before: old_fact.clone(),
+                    after: old_fact,
+                    outcomes: Vec::new(),
+                    matched: false,
+                    changed: false,
+                };
+                fact.rows.push(same);
+            }
+            return Err(duplicate_error(&definition, index, row).into());
+        }
+        self.check_room(table)?;
+        let key = self.new_key(table, row)?;
+        self.intend(table, &key, None, row)?;
+        self.write(table, &key, None, Some(row.clone()))?;
+        count.changed += 1;
+        // A row that REPLACE finds as it would be is left alone and counts once.
+        let affected = if identical && replaced == 1 {
+            1
+        } else {
+            1 + replaced
+        };
+        count.affected += affected;
+        count.found += affected;
+        if let (Some(number), 0) = (generated, count.last_insert_id) {
+            count.last_insert_id = number;
+        }
+        fact.rows.push(RowFact {
+            changed: !identical,
+            before,
+            after: Some(Row::new(definition.names.clone(), row.clone())),
+            outcomes: Vec::new(),
+            matched: true,
+        });
+        Ok(())
+    }
+
+    fn update_duplicate(
+        &mut self,
+        insert: &Insert,
+        target: &Target<'_>,
+        (key, old): (&Key, &Values),
+        row: &Values,
+        count: &mut Count,
+        fact: &mut WriteFact,
+    ) -> Outcome<()> {
+        let table = target.table;
+        count.duplicates += 1;
+        let columns: Vec<usize> = insert
+            .on_duplicate
+            .iter()
+            .filter_map(|(name, _)| table.definition.column(name))
+            .collect();
+        let inner = Target {
+            inserted: Some(row),
+            ..*target
+        };
+        let named;
+        let assignments = match &insert.alias {
+            None => &insert.on_duplicate,
+            Some(alias) => {
+                named = insert.on_duplicate.iter().map(|(name, value)| {
+                    (
+                        name.clone(),
+                        value.as_ref().map(|value| with_new_row(value, alias)),
+                    )
+                });
+                &named.collect::<Vec<_>>()
+            }
+        };
+        let new = self.assign(&inner, &columns, assignments, old)?;
+        let changed = new != *old;
+        if changed {
+            self.replace_row(table, key, old, &new)?;
+            count.changed += 1;
+            count.affected += 2;
+        }
+        count.found += if changed { 2 } else { 1 };
+        let names = &table.definition.names;
+        fact.rows.push(RowFact {
+            before: Some(Row::new(names.clone(), old.clone())),
+            after: Some(Row::new(names.clone(), new.clone())),
+            outcomes: Vec::new(),
+            matched: true,
+            changed,
+        });
+        if let Some(column) = table.definition.auto_increment
+            && let (Some(number), 0) = (new[column].as_i64(), count.last_insert_id)
+        {
+            count.last_insert_id = u64::try_from(number).unwrap_or(0);
+        }
+        Ok(())
+    }
+}
+
+/// What a fact says of a row, before it is made.
+struct Judged {
+    matched: bool,
+    after: Option<Values>,
+}
+
+/// Where an inserted row's values come from.
+enum Given<'a> {
+    Expressions(&'a [Option<Expression>]),
+    Values(&'a [Value]),
+}
+
+fn names(assignments: &[Assignment]) -> Vec<String> {
+    assignments.iter().map(|(name, _)| name.clone()).collect()
+}
+
+/// The error for a row that is there already, with the key's values joined by `-`.
+fn duplicate_error(definition: &Definition, index: usize, row: &[Value]) -> SqlError {
+    let Some(unique) = definition.index(index) else {
+        return error::duplicate_entry("", "");
+    };
+    let values: Vec<String> = unique
+        .columns
+        .iter()
+        .map(|column| row[*column].to_string())
+        .collect();
+    error::duplicate_entry(
+        &values.join("-"),
+        &format!("{}.{}", definition.name, unique.name),
+    )
+}
+
+/// Lets `alias.column` mean the row that was to be inserted.
+fn with_new_row(expression: &Expression, alias: &str) -> Expression {
+    match expression {
+        Expression::Column {
+            table: Some(table),
+            name,
+        } if table == alias => Expression::Inserted(name.clone()),
+        Expression::Binary(operator, left, right) => Expression::Binary(
+            *operator,
+            Box::new(with_new_row(left, alias)),
+            Box::new(with_new_row(right, alias)),
+        ),
+        Expression::Prefix(prefix, operand) => {
+            Expression::Prefix(*prefix, Box::new(with_new_row(operand, alias)))
+        }
+        Expression::Call(function, arguments) => Expression::Call(
+            *function,
+            arguments
+                .iter()
+                .map(|part| with_new_row(part, alias))
+                .collect(),
+        ),
+        Expression::Case {
+            operand,
+            arms,
+            otherwise,
+        } => Expression::Case {
+            operand: operand
+                .as_ref()
+                .map(|operand| Box::new(with_new_row(operand, alias))),
+            arms: arms
+                .iter()
+                .map(|(when, then)| (with_new_row(when, alias), with_new_row(then, alias)))
+                .collect(),
+            otherwise: otherwise
+                .as_ref()
+                .map(|otherwise| Box::new(with_new_row(otherwise, alias))),
+        },
+        other => other.clone(),
+    }
+}
