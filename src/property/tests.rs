@@ -133,6 +133,18 @@ protocol endless-in-one
     on 0: retry
   release: DEL k
 
+protocol transacted
+  acquire: SET k {me} NX PX 10000
+    on OK: holds k for 10000ms
+    on nil: retry
+  token: INCR c
+    on {token}
+  begin: BEGIN
+  write: UPDATE inventory SET qty = qty - 1, fence_token = {token} WHERE sku = {sku} AND qty >= 1 AND fence_token < {token}
+    on 1 row: sells 1
+  commit: COMMIT
+  release: EVAL unlock 1 k {me}
+
 protocol lost-update
   read: SELECT qty FROM inventory WHERE sku = {sku}
     on {qty}
@@ -350,6 +362,66 @@ fn a_stale_write_after_a_newer_holders() {
         "A acquire; crash A; restart A; clock +10001ms; B acquire; B token; B write; B release; A acquire; A token; A write",
         "not tested",
     );
+}
+
+#[test]
+fn writes_count_when_they_are_committed() {
+    let clients = "A, B: transacted sku=sku-1";
+    let begun = "A acquire; clock +10001ms; B acquire; B token; B begin; B write; B commit; A token; A begin; A write";
+    let property = Property::NoStaleWrite;
+    check(property, clients, begun, "not tested");
+    check(
+        property,
+        clients,
+        &format!("{begun}; A commit"),
+        "broken: A wrote with token 2",
+    );
+    check(
+        property,
+        clients,
+        &format!("{begun}; A> ROLLBACK"),
+        "not tested",
+    );
+    check(
+        property,
+        clients,
+        &format!("{begun}; crash A"),
+        "not tested",
+    );
+    // What the writer was when it wrote is what counts, though it had given the lock back before it committed.
+    check(
+        property,
+        clients,
+        "A acquire; A token; A begin; A write; A> DEL k; B acquire; B token; A commit; B begin; B write; B commit",
+        "not tested",
+    );
+    let property = Property::StockEqualsSold;
+    let written = "A acquire; A token; A begin; A write";
+    check(property, clients, written, "not tested: Not yet");
+    check(property, clients, &format!("{written}; A commit"), "holds");
+    check(
+        property,
+        clients,
+        &format!("{written}; A> ROLLBACK"),
+        "broken: 1 unit was sold, and the stock is what it was: A sold 1 unit that it did not take.",
+    );
+    assert!(play(ALL_ROLES, clients, written).ledger.is_empty());
+    assert!(
+        play(ALL_ROLES, clients, &format!("{written}; A> ROLLBACK"))
+            .ledger
+            .is_empty()
+    );
+    let ledger = play(
+        ALL_ROLES,
+        clients,
+        &format!("{written}; clock +3ms; A commit"),
+    )
+    .ledger;
+    let places: Vec<(usize, u64)> = ledger
+        .iter()
+        .map(|entry| (entry.action, entry.at))
+        .collect();
+    assert_eq!(places, [(5, 3)]);
 }
 
 #[test]

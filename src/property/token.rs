@@ -109,11 +109,14 @@ impl TokenMemory {
         let before = self.drawn.iter().find(|((drawn, _), _)| *drawn != token);
         if let Some(((drawn, _), &earlier)) = before {
             findings.tested(Property::TokensUnique, || {
-                format!(
-                    "{} was handed {drawn}, and {} was handed {token}.",
-                    here.name(earlier),
-                    here.name(client)
-                )
+                let name = here.name(client);
+                match earlier == client {
+                    true => format!("{name} was handed {drawn}, and then {token}."),
+                    false => format!(
+                        "{} was handed {drawn}, and {name} was handed {token}.",
+                        here.name(earlier)
+                    ),
+                }
             });
         }
     }
@@ -179,17 +182,16 @@ impl TokenMemory {
                 ((client, token), (other, drawn))
             };
             findings.tested(Property::TokensInOrder, || {
-                format!(
-                    "{} took the lock first and drew {}, {} took it later and drew {}.",
-                    here.name(first.0),
-                    first.1,
-                    if first.0 == second.0 {
-                        "it"
-                    } else {
-                        here.name(second.0)
-                    },
-                    second.1
-                )
+                let ((name, token), (other, later)) = (
+                    (here.name(first.0), first.1),
+                    (here.name(second.0), second.1),
+                );
+                match first.0 == second.0 {
+                    true => format!("{name} took the lock twice, and drew {token} and then {later}."),
+                    false => format!(
+                        "{name} took the lock first and drew {token}, {other} took it later and drew {later}."
+                    ),
+                }
             });
         }
     }
