@@ -20,7 +20,10 @@ fn main() -> io::Result<()> {
     files.sort();
     let stories: Vec<&PathBuf> = files
         .iter()
-        .filter(|file| file.parent().is_some_and(|folder| folder.ends_with("scenarios/stories")))
+        .filter(|file| {
+            file.parent()
+                .is_some_and(|folder| folder.ends_with("scenarios/stories"))
+        })
         .collect();
     fs::write(out.join("stories.rs"), table_of(&here, &stories))?;
     fs::write(out.join("scenario_tests.rs"), tests_of(&here, &files))
@@ -32,7 +35,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             collect(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "latchkey") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "latchkey")
+        {
             files.push(path);
         }
     }
@@ -68,7 +74,13 @@ fn tests_of(here: &Path, files: &[PathBuf]) -> String {
             .trim_start_matches("scenarios/")
             .trim_end_matches(".latchkey")
             .chars()
-            .map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })
+            .map(|character| {
+                if character.is_ascii_alphanumeric() {
+                    character
+                } else {
+                    '_'
+                }
+            })
             .collect();
         let _ = writeln!(
             code,

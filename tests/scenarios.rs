@@ -20,7 +20,10 @@ fn check(path: &str, text: &str) {
     };
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
     let canonical = scenario::format(text).unwrap_or_default();
-    assert!(canonical == text, "{path} is not formatted as the canonical printer writes it");
+    assert!(
+        canonical == text,
+        "{path} is not formatted as the canonical printer writes it"
+    );
 }
 
 include!(concat!(env!("OUT_DIR"), "/scenario_tests.rs"));

@@ -56,7 +56,10 @@ impl RowWrite {
 
     /// Whether a fence condition did not hold.
     pub fn is_fenced(&self) -> bool {
-        self.exists && self.of_role(Role::Fence).any(|condition| condition.outcome != Some(true))
+        self.exists
+            && self
+                .of_role(Role::Fence)
+                .any(|condition| condition.outcome != Some(true))
     }
 
     /// Whether there is such a row and every condition but the fence's held.
@@ -145,7 +148,10 @@ pub(super) fn rows_of(setup: &Setup, database: &Database, write: &WriteFact) -> 
 }
 
 fn no_row(write: &WriteFact) -> RowWrite {
-    let conditions = write.conditions.iter().map(|condition| condition.text.as_str());
+    let conditions = write
+        .conditions
+        .iter()
+        .map(|condition| condition.text.as_str());
     let all: Vec<&str> = write
         .key_conditions
         .iter()
@@ -228,7 +234,9 @@ fn watched_values(setup: &Setup, write: &WriteFact, row: &RowFact) -> Vec<Column
 /// The integer in a condition such as `fence_token < 2`, if there is just one.
 fn only_integer_in(text: &str) -> Option<i64> {
     let mut integers = text
-        .split(|character: char| !(character.is_alphanumeric() || matches!(character, '_' | '-' | '.')))
+        .split(|character: char| {
+            !(character.is_alphanumeric() || matches!(character, '_' | '-' | '.'))
+        })
         .filter_map(|word| word.parse().ok());
     integers.next().filter(|_| integers.next().is_none())
 }
@@ -310,19 +318,31 @@ fn sentence(
 ) -> String {
     let with = token.map_or(String::new(), |token| format!(" with token {token}"));
     let verdict = if row.accepted {
-        let changed = if row.changed { "" } else { ", and the row had these values already" };
+        let changed = if row.changed {
+            ""
+        } else {
+            ", and the row had these values already"
+        };
         format!("{name}'s write{with} was accepted{changed}")
     } else {
-        format!("{name}'s write{with} was rejected: {}", explain(row, reasons))
+        format!(
+            "{name}'s write{with} was rejected: {}",
+            explain(row, reasons)
+        )
     };
     let fence = if row.accepted || !row.has_fence() || row.is_fenced() || !row.exists {
         String::new()
     } else {
-        format!("; the fence would have let it pass, as {} held", row.fence_texts())
+        format!(
+            "; the fence would have let it pass, as {} held",
+            row.fence_texts()
+        )
     };
     let staleness = match (stale, lease_end) {
         (false, _) => String::new(),
-        (true, Some(end)) => format!("; {name} still believed that it held the lock, but its lease {end}"),
+        (true, Some(end)) => {
+            format!("; {name} still believed that it held the lock, but its lease {end}")
+        }
         (true, None) => format!("; {name} believed that it held the lock, and did not"),
     };
     format!("{verdict}{fence}{staleness}.")

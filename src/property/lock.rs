@@ -297,13 +297,7 @@ impl LockMemory {
     }
 
     /// A client asked for the lock and did not get it.
-    pub fn refused(
-        &self,
-        here: Here<'_>,
-        findings: &mut Findings,
-        client: ClientId,
-        key: &[u8],
-    ) {
+    pub fn refused(&self, here: Here<'_>, findings: &mut Findings, client: ClientId, key: &[u8]) {
         let Some(&holder) = self.believers.iter().find(|other| **other != client) else {
             return;
         };

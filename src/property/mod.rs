@@ -19,8 +19,8 @@ mod lock;
 mod stock;
 #[cfg(test)]
 mod tests;
-mod told;
 mod token;
+mod told;
 
 use crate::sim::action::{ClientId, Who};
 
@@ -76,7 +76,9 @@ impl Property {
     pub fn sentence(self) -> &'static str {
         match self {
             Property::OneBeliever => "at most one client believes that it holds the lock",
-            Property::NoStaleWrite => "a stale write is never accepted after a newer holder's write",
+            Property::NoStaleWrite => {
+                "a stale write is never accepted after a newer holder's write"
+            }
             Property::TokensInOrder => "tokens come in the order in which locks were taken",
             Property::LiveHolderNotFenced => {
                 "a holder with a live lease is never rejected by the fence"
@@ -86,9 +88,7 @@ impl Property {
             Property::LockHasDeadline => "every lock has a deadline",
             Property::StockNotNegative => "stock is never negative",
             Property::StockEqualsSold => "stock equals what was sold",
-            Property::NoChargeForNothing => {
-                "nobody is charged for something they did not get"
-            }
+            Property::NoChargeForNothing => "nobody is charged for something they did not get",
             Property::NoDoubleCharge => "nobody is charged twice",
             Property::SoldIsPaid => "everything sold is paid",
         }
@@ -107,12 +107,17 @@ impl Property {
         };
         let wanted = plain(text);
         let all = Property::ALL;
-        if let Some(property) = all.into_iter().find(|property| plain(property.sentence()) == wanted) {
+        if let Some(property) = all
+            .into_iter()
+            .find(|property| plain(property.sentence()) == wanted)
+        {
             return Ok(property);
         }
         let meant: Vec<Property> = all
             .into_iter()
-            .filter(|property| !wanted.is_empty() && plain(property.sentence()).starts_with(&wanted))
+            .filter(|property| {
+                !wanted.is_empty() && plain(property.sentence()).starts_with(&wanted)
+            })
             .collect();
         match meant.as_slice() {
             [property] => Ok(*property),

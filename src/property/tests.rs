@@ -133,6 +133,18 @@ protocol endless-in-one
     on 0: retry
   release: DEL k
 
+protocol transacted
+  acquire: SET k {me} NX PX 10000
+    on OK: holds k for 10000ms
+    on nil: retry
+  token: INCR c
+    on {token}
+  begin: BEGIN
+  write: UPDATE inventory SET qty = qty - 1, fence_token = {token} WHERE sku = {sku} AND qty >= 1 AND fence_token < {token}
+    on 1 row: sells 1
+  commit: COMMIT
+  release: EVAL unlock 1 k {me}
+
 protocol lost-update
   read: SELECT qty FROM inventory WHERE sku = {sku}
     on {qty}
@@ -143,7 +155,7 @@ protocol reserve
   write: UPDATE inventory SET qty = qty - 1 WHERE sku = {sku} AND qty >= 1
     on 0 rows: stop
   charge: CHARGE {order} 100
-    on error: abort with restock
+    on no reply: abort with restock
     on {charge}: sells 1
   compensation restock: UPDATE inventory SET qty = qty + 1 WHERE sku = {sku}
 
@@ -213,7 +225,12 @@ fn play(roles: &str, clients: &str, schedule: &str) -> Played {
         ledger.extend(judge.observe(&setup, place, &events, &next));
         world = next;
     }
-    Played { setup, world, judge, ledger }
+    Played {
+        setup,
+        world,
+        judge,
+        ledger,
+    }
 }
 
 fn in_words(verdict: &Verdict) -> String {
@@ -238,7 +255,10 @@ fn check_roles(property: Property, roles: &str, clients: &str, schedule: &str, e
 }
 
 fn compare(verdicts: &[(Property, Verdict)], property: Property, schedule: &str, expected: &str) {
-    let (_, verdict) = verdicts.iter().find(|(other, _)| *other == property).unwrap();
+    let (_, verdict) = verdicts
+        .iter()
+        .find(|(other, _)| *other == property)
+        .unwrap();
     let got = in_words(verdict);
     let (kind, part) = expected.split_once(": ").unwrap_or((expected, ""));
     assert!(
@@ -345,6 +365,66 @@ fn a_stale_write_after_a_newer_holders() {
 }
 
 #[test]
+fn writes_count_when_they_are_committed() {
+    let clients = "A, B: transacted sku=sku-1";
+    let begun = "A acquire; clock +10001ms; B acquire; B token; B begin; B write; B commit; A token; A begin; A write";
+    let property = Property::NoStaleWrite;
+    check(property, clients, begun, "not tested");
+    check(
+        property,
+        clients,
+        &format!("{begun}; A commit"),
+        "broken: A wrote with token 2",
+    );
+    check(
+        property,
+        clients,
+        &format!("{begun}; A> ROLLBACK"),
+        "not tested",
+    );
+    check(
+        property,
+        clients,
+        &format!("{begun}; crash A"),
+        "not tested",
+    );
+    // What the writer was when it wrote is what counts, though it had given the lock back before it committed.
+    check(
+        property,
+        clients,
+        "A acquire; A token; A begin; A write; A> DEL k; B acquire; B token; A commit; B begin; B write; B commit",
+        "not tested",
+    );
+    let property = Property::StockEqualsSold;
+    let written = "A acquire; A token; A begin; A write";
+    check(property, clients, written, "not tested: Not yet");
+    check(property, clients, &format!("{written}; A commit"), "holds");
+    check(
+        property,
+        clients,
+        &format!("{written}; A> ROLLBACK"),
+        "broken: 1 unit was sold, and the stock is what it was: A sold 1 unit that it did not take.",
+    );
+    assert!(play(ALL_ROLES, clients, written).ledger.is_empty());
+    assert!(
+        play(ALL_ROLES, clients, &format!("{written}; A> ROLLBACK"))
+            .ledger
+            .is_empty()
+    );
+    let ledger = play(
+        ALL_ROLES,
+        clients,
+        &format!("{written}; clock +3ms; A commit"),
+    )
+    .ledger;
+    let places: Vec<(usize, u64)> = ledger
+        .iter()
+        .map(|entry| (entry.action, entry.at))
+        .collect();
+    assert_eq!(places, [(5, 3)]);
+}
+
+#[test]
 fn tokens_in_the_order_of_locks() {
     let property = Property::TokensInOrder;
     check(
@@ -366,7 +446,12 @@ fn tokens_in_the_order_of_locks() {
         "holds: A took the lock first and drew 1, B took it later and drew 2.",
     );
     // What stood there before is no history.
-    check(property, "A, B: atomic sku=sku-3", "operator> SET c 5; wipe c; A acquire", "not tested");
+    check(
+        property,
+        "A, B: atomic sku=sku-3",
+        "operator> SET c 5; wipe c; A acquire",
+        "not tested",
+    );
     // Equal tokens are another property's business.
     check(
         property,
@@ -375,7 +460,12 @@ fn tokens_in_the_order_of_locks() {
         "not tested",
     );
     // A script that draws before it takes the lock draws for that lock.
-    check(property, "A, B: late", "A acquire; clock +10001ms; B acquire", "holds");
+    check(
+        property,
+        "A, B: late",
+        "A acquire; clock +10001ms; B acquire",
+        "holds",
+    );
     // So does a client.
     check(
         property,
@@ -383,7 +473,12 @@ fn tokens_in_the_order_of_locks() {
         "A token; B token; B acquire; clock +10001ms; A acquire",
         "broken: A drew token 1 at 10.001 s, though B, whose lock is older, holds token 2",
     );
-    check(property, "A, B: early", "A token; B token; A acquire; clock +10001ms; B acquire", "holds");
+    check(
+        property,
+        "A, B: early",
+        "A token; B token; A acquire; clock +10001ms; B acquire",
+        "holds",
+    );
     // `draws` instead of a counter.
     check_roles(
         property,
@@ -400,7 +495,12 @@ fn tokens_in_the_order_of_locks() {
         "not tested: add `watch counter KEY`",
     );
     // The operator draws for nobody.
-    check(property, "A, B: atomic sku=sku-1", "operator> INCR c; A acquire", "not tested");
+    check(
+        property,
+        "A, B: atomic sku=sku-1",
+        "operator> INCR c; A acquire",
+        "not tested",
+    );
 }
 
 #[test]
@@ -424,9 +524,20 @@ fn tokens_once_each() {
         "A acquire; A write; A release; B acquire",
         "holds: A was handed 1, and B was handed 2.",
     );
-    check(property, "A, B: atomic sku=sku-1", "A acquire", "not tested: It takes two tokens");
+    check(
+        property,
+        "A, B: atomic sku=sku-1",
+        "A acquire",
+        "not tested: It takes two tokens",
+    );
     // Told twice of the same token for the same lock.
-    check_roles(property, "watch lock k", "A: drawn", "A acquire; A token; A again", "not tested");
+    check_roles(
+        property,
+        "watch lock k",
+        "A: drawn",
+        "A acquire; A token; A again",
+        "not tested",
+    );
 }
 
 #[test]
@@ -452,7 +563,12 @@ fn a_live_holder_and_the_fence() {
         "holds: B held a live lease and wrote with token 2 over the stored token 1.",
     );
     // Its own token.
-    check(property, "A: twice sku=sku-1", "A acquire; A write; A again", "not tested");
+    check(
+        property,
+        "A: twice sku=sku-1",
+        "A acquire; A write; A again",
+        "not tested",
+    );
     // Stock stopped it too.
     check(
         property,
@@ -461,9 +577,19 @@ fn a_live_holder_and_the_fence() {
         "not tested",
     );
     // The first token on a row.
-    check(property, "A: atomic sku=sku-1", "A acquire; A write", "not tested");
+    check(
+        property,
+        "A: atomic sku=sku-1",
+        "A acquire; A write",
+        "not tested",
+    );
     // Without a lease it may be rejected.
-    check(property, "A: atomic sku=sku-3", "A acquire; clock +10001ms; A write", "not tested");
+    check(
+        property,
+        "A: atomic sku=sku-3",
+        "A acquire; clock +10001ms; A write",
+        "not tested",
+    );
 }
 
 #[test]
@@ -487,9 +613,19 @@ fn believers() {
         "A acquire; clock +10001ms; A look; B acquire",
         "holds: B came to believe that it holds k only after A had stopped believing it.",
     );
-    check(property, "A, B: split sku=sku-1", "A acquire", "not tested: It takes a second client");
+    check(
+        property,
+        "A, B: split sku=sku-1",
+        "A acquire",
+        "not tested: It takes a second client",
+    );
     // An error is no refusal.
-    check(property, "A, B: split sku=sku-1", "A acquire; lose B acquire", "not tested");
+    check(
+        property,
+        "A, B: split sku=sku-1",
+        "A acquire; lose B acquire",
+        "not tested",
+    );
 }
 
 #[test]
@@ -520,16 +656,46 @@ fn owners() {
         "holds: A's `EVAL unlock 1 k A-1` found that the lock was B's, and left it alone.",
     );
     // Its own lock.
-    check(property, "A: careless", "A acquire; clock +5000ms; A prolong; A release", "not tested");
+    check(
+        property,
+        "A: careless",
+        "A acquire; clock +5000ms; A prolong; A release",
+        "not tested",
+    );
     // Nobody's lock.
-    check(property, "A, B: careless", "A acquire; clock +10001ms; A prolong; A release", "not tested");
+    check(
+        property,
+        "A, B: careless",
+        "A acquire; clock +10001ms; A prolong; A release",
+        "not tested",
+    );
     // Asking for the lock, and looking at it, is neither.
-    check(property, "A, B: split sku=sku-1", "A acquire; B acquire; B> GET k", "not tested");
+    check(
+        property,
+        "A, B: split sku=sku-1",
+        "A acquire; B acquire; B> GET k",
+        "not tested",
+    );
     // Somebody from outside, and faults.
-    check(property, "A, B: careless", "A acquire; operator> DEL k; B acquire; wipe k", "not tested");
-    check(property, "A, B: careless", "A acquire; operator> PEXPIRE k 1; operator> SET k x", "not tested");
+    check(
+        property,
+        "A, B: careless",
+        "A acquire; operator> DEL k; B acquire; wipe k",
+        "not tested",
+    );
+    check(
+        property,
+        "A, B: careless",
+        "A acquire; operator> PEXPIRE k 1; operator> SET k x",
+        "not tested",
+    );
     // A console is the client's.
-    check(property, "A, B: careless", "A acquire; B> DEL k", "broken: B's DEL deleted k");
+    check(
+        property,
+        "A, B: careless",
+        "A acquire; B> DEL k",
+        "broken: B's DEL deleted k",
+    );
 }
 
 #[test]
@@ -542,7 +708,12 @@ fn deadlines() {
         "broken: A's request at 0 s left k without a deadline: should A crash before it sets one, the lock stays for ever.",
     );
     // Too late.
-    check(property, "A: endless", "A acquire; A deadline; A release", "broken");
+    check(
+        property,
+        "A: endless",
+        "A acquire; A deadline; A release",
+        "broken",
+    );
     check(
         property,
         "A: endless-in-one",
@@ -551,7 +722,13 @@ fn deadlines() {
     );
     check(property, "A: careless", "A acquire; A> PERSIST k", "broken");
     check(property, "A: careless", "operator> SET k x", "not tested");
-    check_roles(property, "watch counter c", "A: endless", "A acquire", "not tested: add `watch lock KEY`");
+    check_roles(
+        property,
+        "watch counter c",
+        "A: endless",
+        "A acquire",
+        "not tested: add `watch lock KEY`",
+    );
 }
 
 #[test]
@@ -581,7 +758,12 @@ fn negative_stock() {
         "operator> UPDATE inventory SET qty = qty - 11 WHERE sku = 'sku-1'",
         "broken: the operator's write at 0 s took the stock of sku = 'sku-1' from 10 to -1.",
     );
-    check(property, "A: pay sku=sku-1 order=o", "A charge; A write", "not tested: It takes the last unit");
+    check(
+        property,
+        "A: pay sku=sku-1 order=o",
+        "A charge; A write",
+        "not tested: It takes the last unit",
+    );
 }
 
 #[test]
@@ -613,12 +795,37 @@ fn stock_and_sales() {
         "A charge; pause A after write; A write",
         "not tested: Not yet: A is between a write and its sale.",
     );
-    check(property, "A: pay sku=sku-1 order=o", "A charge; pause A after write; A write; resume A", "holds");
-    check(property, "A: pay sku=sku-1 order=o", "A charge; pause A after write; A write; crash A", "broken");
+    check(
+        property,
+        "A: pay sku=sku-1 order=o",
+        "A charge; pause A after write; A write; resume A",
+        "holds",
+    );
+    check(
+        property,
+        "A: pay sku=sku-1 order=o",
+        "A charge; pause A after write; A write; crash A",
+        "broken",
+    );
     // Sold by a later step.
-    check(property, "A: reserve sku=sku-1 order=o", "A write", "not tested: Not yet");
-    check(property, "A: reserve sku=sku-1 order=o", "A write; A charge", "holds");
-    check(property, "A: reserve sku=sku-1 order=o", "A write; lose A charge; A restock", "holds: 0 units were sold");
+    check(
+        property,
+        "A: reserve sku=sku-1 order=o",
+        "A write",
+        "not tested: Not yet",
+    );
+    check(
+        property,
+        "A: reserve sku=sku-1 order=o",
+        "A write; A charge",
+        "holds",
+    );
+    check(
+        property,
+        "A: reserve sku=sku-1 order=o",
+        "A write; lose A charge; A restock",
+        "holds: 0 units were sold",
+    );
     // Deliveries.
     check(
         property,
@@ -626,7 +833,12 @@ fn stock_and_sales() {
         "A charge; operator> UPDATE inventory SET qty = qty + 90 WHERE sku = 'sku-1'; A write",
         "holds: (not counting 90 that somebody put there at a console)",
     );
-    check(property, "A: pay sku=sku-1 order=o", "A charge", "not tested: It takes a unit");
+    check(
+        property,
+        "A: pay sku=sku-1 order=o",
+        "A charge",
+        "not tested: It takes a unit",
+    );
     check_roles(
         property,
         "watch lock k",
@@ -651,7 +863,12 @@ fn charges_for_nothing() {
         "B charge; A charge; A write; B write; B refund",
         "holds",
     );
-    check(property, "A: pay sku=sku-1 order=o", "A charge; A write", "holds: ch-1 was charged for o, and o was sold.");
+    check(
+        property,
+        "A: pay sku=sku-1 order=o",
+        "A charge; A write",
+        "holds: ch-1 was charged for o, and o was sold.",
+    );
     // The schedule ends before the client.
     check(
         property,
@@ -666,8 +883,18 @@ fn charges_for_nothing() {
         "operator> UPDATE inventory SET qty = 0 WHERE sku = 'sku-2'; A charge; B charge; A write; B write",
         "holds",
     );
-    check(property, "A: pay sku=sku-1 order=o", "clock +1ms", "not tested: It takes a charge.");
-    check(property, "A: atomic sku=sku-1", "A acquire", "not tested: It takes a client that charges");
+    check(
+        property,
+        "A: pay sku=sku-1 order=o",
+        "clock +1ms",
+        "not tested: It takes a charge.",
+    );
+    check(
+        property,
+        "A: atomic sku=sku-1",
+        "A acquire",
+        "not tested: It takes a client that charges",
+    );
 }
 
 #[test]
@@ -676,7 +903,10 @@ fn what_a_living_client_may_still_put_right_is_not_judged_in_the_midst() {
     for (schedule, expected) in [
         ("A charge", "not tested: Not yet: A is at work on an order."),
         ("A charge; pause A before write", "not tested: Not yet"),
-        ("A charge; crash A", "broken: o was charged (ch-1) and has got nothing"),
+        (
+            "A charge; crash A",
+            "broken: o was charged (ch-1) and has got nothing",
+        ),
         ("A charge; crash A; restart A", "not tested: Not yet"),
         ("A charge; A write", "holds"),
     ] {
@@ -739,7 +969,12 @@ fn sold_and_paid() {
         "A charge; operator> REFUND ch-1; A write",
         "broken: o was sold, and when A ended at 0 s no charge paid for it.",
     );
-    check(property, "A: pay sku=sku-1 order=o", "A charge; A write", "holds: ch-1 was charged for o, and o was sold.");
+    check(
+        property,
+        "A: pay sku=sku-1 order=o",
+        "A charge; A write",
+        "holds: ch-1 was charged for o, and o was sold.",
+    );
     check(
         property,
         "A: sell-then-charge sku=sku-1 order=o",
@@ -752,8 +987,18 @@ fn sold_and_paid() {
         "A write",
         "broken: o was sold and no charge pays for it, and A has not finished.",
     );
-    check(property, "A: pay sku=sku-1 order=o", "A charge", "not tested: It takes a unit");
-    check(property, "A: lost-update sku=sku-1", "A read; A write", "not tested: It takes a client that charges");
+    check(
+        property,
+        "A: pay sku=sku-1 order=o",
+        "A charge",
+        "not tested: It takes a unit",
+    );
+    check(
+        property,
+        "A: lost-update sku=sku-1",
+        "A read; A write",
+        "not tested: It takes a client that charges",
+    );
 }
 
 #[test]
@@ -765,13 +1010,19 @@ fn the_ledger() {
             .iter()
             .map(|entry| {
                 let write = scenario::ExpectedWrite::of(entry, &played.setup);
-                (format!("{} {}", write.who, write.verdict), entry.because.clone())
+                (
+                    format!("{} {}", write.who, write.verdict),
+                    entry.because.clone(),
+                )
             })
             .collect();
         assert_eq!(got.len(), expected.len(), "{schedule}: {got:?}");
         for ((verdict, because), (wanted, part)) in got.iter().zip(expected) {
             assert_eq!(verdict, wanted, "{schedule}");
-            assert!(because.contains(part), "{schedule}\n  expected {part}\n  got      {because}");
+            assert!(
+                because.contains(part),
+                "{schedule}\n  expected {part}\n  got      {because}"
+            );
         }
     };
     check(
@@ -800,7 +1051,10 @@ fn the_ledger() {
     check(
         "A: atomic sku=nothing",
         "A acquire; A write",
-        &[("A rejected (no such row)", "there is no row with sku = 'nothing'")],
+        &[(
+            "A rejected (no such row)",
+            "there is no row with sku = 'nothing'",
+        )],
     );
     check(
         "A: atomic sku=sku-1",
@@ -824,12 +1078,18 @@ fn judges_keep_no_history() {
     let rounds = |count: usize| {
         let schedule = vec!["A acquire; A write; A release"; count].join("; ");
         let reset = "operator> UPDATE inventory SET qty = 10, fence_token = 0 WHERE sku = 'sku-1'";
-        play("watch lock k", "A: atomic sku=sku-1 x9", &format!("{schedule}; {reset}")).judge
+        play(
+            "watch lock k",
+            "A: atomic sku=sku-1 x9",
+            &format!("{schedule}; {reset}"),
+        )
+        .judge
     };
     assert_eq!(rounds(3), rounds(5));
     // When it happened, and at which place, is told and not judged.
     let at = |wait: &str| {
-        let schedule = format!("clock +{wait}ms; A acquire; clock +10001ms; B acquire; B write; A write");
+        let schedule =
+            format!("clock +{wait}ms; A acquire; clock +10001ms; B acquire; B write; A write");
         play(ALL_ROLES, "A, B: atomic sku=sku-1", &schedule).judge
     };
     assert_eq!(at("1"), at("5000"));
@@ -843,9 +1103,16 @@ fn sentences_are_names() {
         assert_eq!(Property::named(property.sentence()), Ok(property));
     }
     let check = |text: &str, expected: Result<Property, usize>| {
-        assert_eq!(Property::named(text).map_err(|meant| meant.len()), expected, "{text}");
+        assert_eq!(
+            Property::named(text).map_err(|meant| meant.len()),
+            expected,
+            "{text}"
+        );
     };
-    check("a stale write is never accepted", Ok(Property::NoStaleWrite));
+    check(
+        "a stale write is never accepted",
+        Ok(Property::NoStaleWrite),
+    );
     check("Stale write is never…", Ok(Property::NoStaleWrite));
     check("Stock is never negative.", Ok(Property::StockNotNegative));
     check("tokens", Err(2));

@@ -164,8 +164,10 @@ fn protocols_in(story: &'static Story, blocks: &[Found]) -> Vec<LibraryProtocol>
 
 /// Whether the text has this word.
 fn names(text: &str, word: &str) -> bool {
-    text.split(|character: char| character.is_whitespace() || matches!(character, '(' | ')' | ',' | ';'))
-        .any(|part| part == word)
+    text.split(|character: char| {
+        character.is_whitespace() || matches!(character, '(' | ')' | ',' | ';')
+    })
+    .any(|part| part == word)
 }
 
 #[cfg(test)]
@@ -178,13 +180,25 @@ mod tests {
         for story in stories() {
             assert!(story.title.len() > 10, "{}", story.name);
             assert!(story.description.len() > 100, "{}", story.name);
-            assert!(story.text.ends_with('\n') && !story.text.ends_with("\n\n"), "{}", story.name);
-            let title_is_its_own = stories().iter().filter(|other| other.title == story.title).count();
+            assert!(
+                story.text.ends_with('\n') && !story.text.ends_with("\n\n"),
+                "{}",
+                story.name
+            );
+            let title_is_its_own = stories()
+                .iter()
+                .filter(|other| other.title == story.title)
+                .count();
             assert_eq!(title_is_its_own, 1, "{}", story.title);
         }
         for number in 1..=16 {
             let begins = format!("{number:02}");
-            assert!(stories().iter().any(|story| story.name.starts_with(&begins)), "{begins}");
+            assert!(
+                stories()
+                    .iter()
+                    .any(|story| story.name.starts_with(&begins)),
+                "{begins}"
+            );
         }
     }
 
@@ -194,7 +208,11 @@ mod tests {
             let blocks = blocks_of(story.text);
             for protocol in protocols_in(story, &blocks) {
                 let known = protocol_named(protocol.name).unwrap();
-                assert_eq!(known.block, protocol.block, "{} and {}", known.story, protocol.story);
+                assert_eq!(
+                    known.block, protocol.block,
+                    "{} and {}",
+                    known.story, protocol.story
+                );
             }
             for script in blocks.iter().filter(|found| found.keyword == "script") {
                 let all = stories().iter().flat_map(|story| blocks_of(story.text));
@@ -211,7 +229,8 @@ mod tests {
     fn a_protocol_brings_what_it_needs() {
         let check = |name: &str, scripts: &[&str], tables: &[&str], store: &[&str]| {
             let protocol = protocol_named(name).unwrap();
-            let names = |blocks: &[Block]| blocks.iter().map(|block| block.name).collect::<Vec<_>>();
+            let names =
+                |blocks: &[Block]| blocks.iter().map(|block| block.name).collect::<Vec<_>>();
             assert_eq!(names(&protocol.scripts), scripts, "{name}");
             assert_eq!(names(&protocol.tables), tables, "{name}");
             assert_eq!(protocol.store, store, "{name}");
@@ -219,7 +238,12 @@ mod tests {
             assert!(!protocol.watches.is_empty(), "{name}");
         };
         check("split-acquire", &["unlock"], &["inventory"], &[]);
-        check("atomic-acquire", &["acquire", "unlock"], &["inventory"], &[]);
+        check(
+            "atomic-acquire",
+            &["acquire", "unlock"],
+            &["inventory"],
+            &[],
+        );
         check("charge-then-write", &[], &["inventory"], &[]);
         check("compare-and-delete", &["unlock"], &[], &[]);
         check(
