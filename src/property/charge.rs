@@ -68,7 +68,9 @@ impl ChargeMemory {
             findings.broke(here, Property::NoDoubleCharge, clients, Vec::new(), because);
         } else if order.charged {
             findings.tested(Property::NoDoubleCharge, || {
-                format!("{by} charged {name} again only after the earlier charge had been given back.")
+                format!(
+                    "{by} charged {name} again only after the earlier charge had been given back."
+                )
             });
         }
         order.charged = true;
@@ -210,9 +212,11 @@ impl ChargeMemory {
     pub fn fulfilment(&self, property: Property) -> Option<String> {
         self.orders.iter().find_map(|(name, order)| {
             match (property, order.standing.keys().next(), order.sold) {
-                (_, Some(charge), 1..) => Some(format!("{charge} was charged for {name}, and {name} was sold.")),
-                (Property::NoChargeForNothing, None, 0) if order.refunded => {
-                    Some(format!("{name} got nothing, and its charge was given back."))
+                (_, Some(charge), 1..) => Some(format!(
+                    "{charge} was charged for {name}, and {name} was sold."
+                )),
+                (Property::NoChargeForNothing, None, _) if order.refunded => {
+                    Some(format!("{name}'s charge was given back."))
                 }
                 _ => None,
             }
@@ -223,6 +227,11 @@ impl ChargeMemory {
 /// Judges an order on which nobody is at work any more; `client` was the last.
 fn judge(here: Here<'_>, findings: &mut Findings, name: &str, order: &Order, client: ClientId) {
     let ended = here.name(client);
+    if order.refunded && order.standing.is_empty() {
+        findings.tested(Property::NoChargeForNothing, || {
+            format!("{name}'s charge was given back.")
+        });
+    }
     match (order.standing.iter().next(), order.sold) {
         (Some((charge, made)), 0) => findings.broke(
             here,
@@ -253,9 +262,6 @@ fn judge(here: Here<'_>, findings: &mut Findings, name: &str, order: &Order, cli
                 });
             }
         }
-        (None, 0) if order.refunded => findings.tested(Property::NoChargeForNothing, || {
-            format!("{name} got nothing, and its charge was given back.")
-        }),
         (None, _) => {}
     }
 }
@@ -299,12 +305,8 @@ fn client_of(who: Who) -> Option<ClientId> {
 
 /// Whether the client's protocol charges cards.
 fn charges(setup: &Setup, client: ClientId) -> bool {
-    protocol_of(setup, client).is_some_and(|protocol| {
-        protocol
-            .steps
-            .iter()
-            .any(|step| is_charge(&step.request))
-    })
+    protocol_of(setup, client)
+        .is_some_and(|protocol| protocol.steps.iter().any(|step| is_charge(&step.request)))
 }
 
 /// Whether any client's protocol charges cards.

@@ -82,7 +82,7 @@ fn judge_accepted(
     memory: &RowMemory,
     is_older: bool,
 ) {
-    if is_older {
+    if is_older && write.row.changed {
         return break_by_stale_write(here, findings, write, memory);
     }
     let others_token = write
@@ -116,7 +116,11 @@ fn break_by_stale_write(
         "{name} wrote{} at {} {lease}{}, who took the lock after {name}, had already written{}; {}.",
         with_token(write.token),
         here.time(),
-        if newer == client { "it itself" } else { here.name(newer) },
+        if newer == client {
+            "it itself"
+        } else {
+            here.name(newer)
+        },
         with_token(newer_token),
         why_it_passed(write)
     );
@@ -136,7 +140,9 @@ fn why_it_passed(write: &HeldWrite<'_>) -> String {
             format!("the fence let it pass because {token} is greater than {stored}")
         }
         (true, Some(token), Some(stored)) if token == stored => {
-            format!("the fence let it pass because the stored token was {stored} too, and equal tokens pass")
+            format!(
+                "the fence let it pass because the stored token was {stored} too, and equal tokens pass"
+            )
         }
         _ => format!("the fence let it pass: {}", write.row.fence_texts()),
     }

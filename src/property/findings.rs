@@ -7,11 +7,14 @@ use super::{Break, Property};
 use crate::sim::action::{ClientId, Who};
 use crate::sim::setup::Setup;
 use crate::sim::time::in_words;
+use crate::sim::world::World;
 
 /// The moment that is looked at, and the names for what is seen.
 #[derive(Clone, Copy)]
 pub(super) struct Here<'a> {
     pub setup: &'a Setup,
+    /// The world after the action.
+    pub world: &'a World,
     /// The place of the action in the schedule.
     pub action: usize,
     /// Milliseconds since the start.

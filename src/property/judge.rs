@@ -12,6 +12,7 @@ use super::token::TokenMemory;
 use super::{LedgerEntry, Property, Verdict};
 use crate::sim::action::{ClientId, Who};
 use crate::sim::client::protocol::{Argument, Effect};
+use crate::sim::database::SqlReply;
 use crate::sim::event::{Answer, Event, Fact, Server, Value};
 use crate::sim::setup::{Setup, Watch};
 use crate::sim::store::reply::Reply;
@@ -88,6 +89,7 @@ impl Judge {
         let mut asked = BTreeMap::new();
         let mut here = Here {
             setup,
+            world: after,
             action,
             at: after.now,
         };
@@ -112,10 +114,18 @@ impl Judge {
         ledger: &mut Vec<LedgerEntry>,
     ) {
         match fact {
-            Fact::Sent { who, step, text, .. } => {
+            Fact::Sent {
+                who, step, text, ..
+            } => {
                 asked.insert(*who, self.sent(here.setup, *who, *step, text));
             }
-            Fact::KeyChanged { who, key, before, after, cause } => {
+            Fact::KeyChanged {
+                who,
+                key,
+                before,
+                after,
+                cause,
+            } => {
                 let change = KeyChange {
                     key,
                     who: *who,
@@ -126,26 +136,47 @@ impl Judge {
                 self.key_changed(here, &change, asked);
             }
             Fact::Wrote { who, write } => {
-                let rows = ledger::rows_of(here.setup, write);
-                self.wrote(here, *who, rows, ledger::is_in_transaction(write), ledger);
+                if ledger::is_watched(here.setup, &write.table) {
+                    let rows = ledger::rows_of(here.setup, &here.world.database, write);
+                    self.wrote(here, *who, rows, write.transaction, ledger);
+                }
             }
             Fact::Committed { who } => self.committed(here, *who, ledger),
             Fact::RolledBack { who } => {
                 self.uncommitted.remove(who);
             }
-            Fact::Answered { who, server: Server::Store, .. } => {
+            Fact::Answered {
+                who,
+                server: Server::Store,
+                ..
+            } => {
                 if let Some(request) = asked.remove(who) {
                     self.request_ended(here, *who, &request);
                 }
             }
-            Fact::Charged { who, charge, order, .. } => {
-                self.charges.charged(here, &mut self.findings, *who, charge, order);
+            Fact::Answered {
+                who,
+                answer: Answer::Database(SqlReply::Error(error)),
+                ..
+            } => {
+                let row = asked
+                    .get(who)
+                    .and_then(|request| ledger::failed_write(here.setup, &request.text, error));
+                self.wrote(here, *who, row.into_iter().collect(), false, ledger);
+            }
+            Fact::Charged {
+                who, charge, order, ..
+            } => {
+                self.charges
+                    .charged(here, &mut self.findings, *who, charge, order);
             }
             Fact::ChargeRepeated { who, charge, order } => {
-                self.charges.repeated(here, &mut self.findings, *who, charge, order);
+                self.charges
+                    .repeated(here, &mut self.findings, *who, charge, order);
             }
             Fact::Refunded { who, charge, order } => {
-                self.charges.refunded(here, &mut self.findings, *who, charge, order);
+                self.charges
+                    .refunded(here, &mut self.findings, *who, charge, order);
             }
             _ => self.see_client(here, fact),
         }
@@ -153,7 +184,12 @@ impl Judge {
 
     fn see_client(&mut self, here: Here<'_>, fact: &Fact) {
         match fact {
-            Fact::Saw { client, step, answer, clause } => {
+            Fact::Saw {
+                client,
+                step,
+                answer,
+                clause,
+            } => {
                 self.saw(here, *client, *step, answer, *clause);
             }
             Fact::Believed { client, key, .. } => {
@@ -170,21 +206,36 @@ impl Judge {
                     }
                 }
             }
-            Fact::Drew { client, token: Value::Integer(token) } => {
+            Fact::Drew {
+                client,
+                token: Value::Integer(token),
+            } => {
                 for place in 0..self.lines.len() {
                     if here.setup.watches[place].lock.is_some() {
                         self.drew(here, place, *client, *token);
                     }
                 }
             }
-            Fact::Drew { client, token: Value::Text(text) } => {
+            Fact::Drew {
+                client,
+                token: Value::Text(text),
+            } => {
                 if let Some(token) = integer_in(text) {
-                    let fact = Fact::Drew { client: *client, token: Value::Integer(token) };
+                    let fact = Fact::Drew {
+                        client: *client,
+                        token: Value::Integer(token),
+                    };
                     self.see_client(here, &fact);
                 }
             }
-            Fact::Sold { client, units, order } => {
-                self.stock.sold(here, *client, *units);
+            Fact::Sold {
+                client,
+                units,
+                order,
+            } => {
+                if watches_stock(here.setup) {
+                    self.stock.sold(here, *client, *units);
+                }
                 self.charges.sold(here, *client, *units, order.as_deref());
             }
             Fact::Ended { client, .. } => {
@@ -254,7 +305,8 @@ impl Judge {
         if let Some(client) = taker
             && let Some(acquisition) = line.lock.current(client)
         {
-            line.tokens.took(here, &mut self.findings, client, acquisition);
+            line.tokens
+                .took(here, &mut self.findings, client, acquisition);
         }
     }
 
@@ -286,7 +338,8 @@ impl Judge {
     fn drew(&mut self, here: Here<'_>, place: usize, client: ClientId, token: i64) {
         let line = &mut self.lines[place];
         let acquisition = line.lock.current(client);
-        line.tokens.drew(here, &mut self.findings, client, token, acquisition);
+        line.tokens
+            .drew(here, &mut self.findings, client, token, acquisition);
     }
 
     // ---- writes -----------------------------------------------------------------------------------------------------
@@ -379,7 +432,9 @@ impl Judge {
                     &held.row,
                     (before, after),
                 ),
-                _ => self.stock.rejected(here, &mut self.findings, who, &held.row),
+                _ => self
+                    .stock
+                    .rejected(here, &mut self.findings, who, &held.row),
             }
         }
     }
@@ -443,7 +498,11 @@ impl Judge {
         for place in 0..self.lines.len() {
             let mut in_play = self.lines[place].lock.acquisitions_in_play();
             let held = self.uncommitted.values().flatten();
-            in_play.extend(held.filter_map(|held| held.standing.get(place)?.0.map(|holder| holder.acquisition)));
+            in_play.extend(
+                held.filter_map(|held| {
+                    held.standing.get(place)?.0.map(|holder| holder.acquisition)
+                }),
+            );
             let in_play: Vec<Acquisition> = in_play.into_iter().collect();
             let new = |old: Acquisition| match in_play.binary_search(&old) {
                 Ok(rank) => Acquisition(2 * rank as u32 + 2),
@@ -629,13 +688,17 @@ fn lock_asked_for(setup: &Setup, client: ClientId, step: usize) -> Option<Vec<u8
     let step = protocol_of(setup, client)?.steps.get(step)?;
     let mut effects = step.clauses.iter().flat_map(|clause| &clause.effects);
     effects.find_map(|effect| match effect {
-        Effect::Holds { key: Argument::Literal(key), .. } => Some(key.clone()),
-        Effect::Holds { key: Argument::Variable(name), .. } => {
-            match setup.clients.get(client.0)?.parameters.get(name)? {
-                Value::Text(key) => Some(key.clone()),
-                _ => None,
-            }
-        }
+        Effect::Holds {
+            key: Argument::Literal(key),
+            ..
+        } => Some(key.clone()),
+        Effect::Holds {
+            key: Argument::Variable(name),
+            ..
+        } => match setup.clients.get(client.0)?.parameters.get(name)? {
+            Value::Text(key) => Some(key.clone()),
+            _ => None,
+        },
         _ => None,
     })
 }
@@ -651,6 +714,10 @@ fn took_it(setup: &Setup, client: ClientId, step: usize, clause: Option<usize>) 
                 .iter()
                 .any(|effect| matches!(effect, Effect::Holds { .. }))
         })
+}
+
+fn watches_stock(setup: &Setup) -> bool {
+    setup.watches.iter().any(|watch| watch.stock.is_some())
 }
 
 /// Whether the answer says nothing about the lock.
@@ -700,7 +767,12 @@ fn missing_roles(setup: &Setup, property: Property) -> Option<String> {
     .into_iter()
     .flatten()
     .collect();
-    (!missing.is_empty()).then(|| format!("The text does not say what this is about: add `watch {}`.", missing.join(", ")))
+    (!missing.is_empty()).then(|| {
+        format!(
+            "The text does not say what this is about: add `watch {}`.",
+            missing.join(", ")
+        )
+    })
 }
 
 /// What it takes to put a property to the test.
@@ -712,7 +784,9 @@ fn needs(property: Property) -> &'static str {
         Property::NoStaleWrite => {
             "It takes a write by an older holder after a newer holder's write was accepted, and nothing but the fence in its way."
         }
-        Property::TokensInOrder => "It takes two different tokens, drawn for two locks taken one after the other.",
+        Property::TokensInOrder => {
+            "It takes two different tokens, drawn for two locks taken one after the other."
+        }
         Property::LiveHolderNotFenced => {
             "It takes a fenced write under a live lease on a row that stores a token from somebody else."
         }
@@ -721,8 +795,12 @@ fn needs(property: Property) -> &'static str {
             "It takes a client that tries to release or prolong the lock while it is somebody else's."
         }
         Property::LockHasDeadline => "It takes a client that takes the lock.",
-        Property::StockNotNegative => "It takes the last unit to go, or somebody who asks for more than there is.",
-        Property::StockEqualsSold => "It takes a unit to be taken from stock, or a reply that `sells`.",
+        Property::StockNotNegative => {
+            "It takes the last unit to go, or somebody who asks for more than there is."
+        }
+        Property::StockEqualsSold => {
+            "It takes a unit to be taken from stock, or a reply that `sells`."
+        }
         Property::NoChargeForNothing => "It takes a charge.",
         Property::NoDoubleCharge => "It takes a second charge for the same order.",
         Property::SoldIsPaid => "It takes a unit that is sold for an order that was charged.",

@@ -4,11 +4,16 @@
 //! was, and those that did not hold are why: `no stock`, `fenced`, another condition, or no such row at all. So the ledger can
 //! say what the fence would have done where something else stopped a write.
 
+use std::collections::BTreeSet;
+
+use super::findings::Here;
 use super::{JudgedCondition, LedgerEntry, Reason, Role};
+use crate::sim::action::Who;
+use crate::sim::database::{Database, RowFact, SqlError, Statement, TableView, Value, WriteFact};
 use crate::sim::setup::{Column, Setup};
 
 /// What a statement did to one row, or that there was none.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct RowWrite {
     /// The table's name.
     pub table: String,
@@ -18,8 +23,10 @@ pub(super) struct RowWrite {
     pub identity: String,
     /// Whether there was such a row, or there is one now.
     pub exists: bool,
-    /// Whether the row was written.
+    /// Whether the row was written, be it with the values that it had.
     pub accepted: bool,
+    /// Whether the row is different now.
+    pub changed: bool,
     /// Each condition of the WHERE, on the row as it was.
     pub conditions: Vec<JudgedCondition>,
     /// The integers of watched columns, as they were and as they are; `None`: no such row, NULL, or no integer.
@@ -49,7 +56,10 @@ impl RowWrite {
 
     /// Whether a fence condition did not hold.
     pub fn is_fenced(&self) -> bool {
-        self.exists && self.of_role(Role::Fence).any(|condition| condition.outcome != Some(true))
+        self.exists
+            && self
+                .of_role(Role::Fence)
+                .any(|condition| condition.outcome != Some(true))
     }
 
     /// Whether there is such a row and every condition but the fence's held.
@@ -120,6 +130,140 @@ impl RowWrite {
     }
 }
 
+/// The rows that a statement was about: those that its key conditions name; without such conditions those that it matched, or
+/// the only row of the table. A row-less entry when there is none.
+pub(super) fn rows_of(setup: &Setup, database: &Database, write: &WriteFact) -> Vec<RowWrite> {
+    let mut rows: Vec<&RowFact> = write.rows.iter().collect();
+    if write.key_conditions.is_empty() && rows.len() > 1 {
+        rows.retain(|row| row.matched);
+    }
+    if rows.is_empty() {
+        return vec![no_row(write)];
+    }
+    let table = database.table(&write.table);
+    let key = table.map_or(Vec::new(), TableView::primary_key);
+    rows.into_iter()
+        .map(|row| row_write(setup, write, &key, row))
+        .collect()
+}
+
+fn no_row(write: &WriteFact) -> RowWrite {
+    let conditions = write
+        .conditions
+        .iter()
+        .map(|condition| condition.text.as_str());
+    let all: Vec<&str> = write
+        .key_conditions
+        .iter()
+        .map(String::as_str)
+        .chain(conditions)
+        .collect();
+    RowWrite {
+        table: write.table.clone(),
+        label: all.join(" AND "),
+        ..RowWrite::default()
+    }
+}
+
+fn row_write(setup: &Setup, write: &WriteFact, key: &[&str], row: &RowFact) -> RowWrite {
+    let conditions: Vec<JudgedCondition> = write
+        .conditions
+        .iter()
+        .zip(&row.outcomes)
+        .map(|(condition, outcome)| JudgedCondition {
+            text: condition.text.clone(),
+            role: role_of(setup, &write.table, &condition.columns),
+            outcome: *outcome,
+        })
+        .collect();
+    let key = key_of(key, row);
+    RowWrite {
+        table: write.table.clone(),
+        label: if write.key_conditions.is_empty() {
+            key.clone()
+        } else {
+            write.key_conditions.join(" AND ")
+        },
+        identity: format!("{}: {key}", write.table.to_lowercase()),
+        exists: true,
+        accepted: row.matched,
+        changed: row.changed,
+        values: watched_values(setup, write, row),
+        compared: conditions
+            .iter()
+            .filter(|condition| condition.role == Role::Fence)
+            .find_map(|condition| only_integer_in(&condition.text)),
+        conditions,
+        error: None,
+    }
+}
+
+/// The row's primary key, or the whole row where there is none: `sku = 'sku-1'`.
+fn key_of(key: &[&str], row: &RowFact) -> String {
+    let Some(row) = row.before.as_ref().or(row.after.as_ref()) else {
+        return String::new();
+    };
+    let named = row.columns().iter().zip(row.values());
+    let parts: Vec<String> = named
+        .filter(|(column, _)| key.is_empty() || key.contains(&column.as_str()))
+        .map(|(column, value)| format!("{column} = {}", value.to_literal()))
+        .collect();
+    parts.join(" AND ")
+}
+
+fn watched_values(setup: &Setup, write: &WriteFact, row: &RowFact) -> Vec<ColumnValues> {
+    let integer = |value: Option<&Value>| value.and_then(Value::as_i64);
+    let columns: BTreeSet<&str> = setup
+        .watches
+        .iter()
+        .flat_map(|watch| [&watch.stock, &watch.fence])
+        .flatten()
+        .filter(|column| column.table.eq_ignore_ascii_case(&write.table))
+        .map(|column| column.column.as_str())
+        .collect();
+    columns
+        .into_iter()
+        .map(|column| ColumnValues {
+            column: column.to_string(),
+            before: integer(row.before(column)),
+            after: integer(row.after(column)),
+        })
+        .collect()
+}
+
+/// The integer in a condition such as `fence_token < 2`, if there is just one.
+fn only_integer_in(text: &str) -> Option<i64> {
+    let mut integers = text
+        .split(|character: char| {
+            !(character.is_alphanumeric() || matches!(character, '_' | '-' | '.'))
+        })
+        .filter_map(|word| word.parse().ok());
+    integers.next().filter(|_| integers.next().is_none())
+}
+
+/// The write on a watched table that a statement was meant to be, where the database answered it with an error.
+pub(super) fn failed_write(setup: &Setup, text: &str, error: &SqlError) -> Option<RowWrite> {
+    let statement = Statement::parse(text).ok().filter(Statement::is_write)?;
+    let tables = statement.tables();
+    let table = tables.first().filter(|table| is_watched(setup, table))?;
+    Some(RowWrite {
+        table: table.to_string(),
+        label: String::new(),
+        error: Some(error.to_string()),
+        ..RowWrite::default()
+    })
+}
+
+/// Whether any line watches a column of the table.
+pub(super) fn is_watched(setup: &Setup, table: &str) -> bool {
+    setup
+        .watches
+        .iter()
+        .flat_map(|watch| [&watch.stock, &watch.fence])
+        .flatten()
+        .any(|column| column.table.eq_ignore_ascii_case(table))
+}
+
 /// Which part a condition plays that names these columns of the table.
 pub(super) fn role_of(setup: &Setup, table: &str, columns: &[String]) -> Role {
     let names = |column: &Option<Column>| {
@@ -141,8 +285,8 @@ pub(super) fn role_of(setup: &Setup, table: &str, columns: &[String]) -> Role {
 
 /// What the ledger says of a write; `lease_end` is how the lease of a stale writer ended.
 pub(super) fn entry(
-    here: super::findings::Here<'_>,
-    who: crate::sim::action::Who,
+    here: Here<'_>,
+    who: Who,
     row: &RowWrite,
     token: Option<i64>,
     stale: bool,
@@ -174,18 +318,31 @@ fn sentence(
 ) -> String {
     let with = token.map_or(String::new(), |token| format!(" with token {token}"));
     let verdict = if row.accepted {
-        format!("{name}'s write{with} was accepted")
+        let changed = if row.changed {
+            ""
+        } else {
+            ", and the row had these values already"
+        };
+        format!("{name}'s write{with} was accepted{changed}")
     } else {
-        format!("{name}'s write{with} was rejected: {}", explain(row, reasons))
+        format!(
+            "{name}'s write{with} was rejected: {}",
+            explain(row, reasons)
+        )
     };
     let fence = if row.accepted || !row.has_fence() || row.is_fenced() || !row.exists {
         String::new()
     } else {
-        format!("; the fence would have let it pass, as {} held", row.fence_texts())
+        format!(
+            "; the fence would have let it pass, as {} held",
+            row.fence_texts()
+        )
     };
     let staleness = match (stale, lease_end) {
         (false, _) => String::new(),
-        (true, Some(end)) => format!("; {name} still believed that it held the lock, but its lease {end}"),
+        (true, Some(end)) => {
+            format!("; {name} still believed that it held the lock, but its lease {end}")
+        }
         (true, None) => format!("; {name} believed that it held the lock, and did not"),
     };
     format!("{verdict}{fence}{staleness}.")

@@ -297,13 +297,7 @@ impl LockMemory {
     }
 
     /// A client asked for the lock and did not get it.
-    pub fn refused(
-        &self,
-        here: Here<'_>,
-        findings: &mut Findings,
-        client: ClientId,
-        key: &[u8],
-    ) {
+    pub fn refused(&self, here: Here<'_>, findings: &mut Findings, client: ClientId, key: &[u8]) {
         let Some(&holder) = self.believers.iter().find(|other| **other != client) else {
             return;
         };
@@ -379,5 +373,5 @@ impl LockMemory {
 
 /// Whether the command cannot change a key.
 fn only_reads(command: &str) -> bool {
-    find_command(command.as_bytes()).is_some_and(|command| !command.writes())
+    find_command(command.as_bytes()).is_some_and(|command| command.only_reads())
 }

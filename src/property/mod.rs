@@ -17,8 +17,10 @@ mod judge;
 mod ledger;
 mod lock;
 mod stock;
-mod told;
+#[cfg(test)]
+mod tests;
 mod token;
+mod told;
 
 use crate::sim::action::{ClientId, Who};
 
@@ -74,7 +76,9 @@ impl Property {
     pub fn sentence(self) -> &'static str {
         match self {
             Property::OneBeliever => "at most one client believes that it holds the lock",
-            Property::NoStaleWrite => "a stale write is never accepted after a newer holder's write",
+            Property::NoStaleWrite => {
+                "a stale write is never accepted after a newer holder's write"
+            }
             Property::TokensInOrder => "tokens come in the order in which locks were taken",
             Property::LiveHolderNotFenced => {
                 "a holder with a live lease is never rejected by the fence"
@@ -84,33 +88,36 @@ impl Property {
             Property::LockHasDeadline => "every lock has a deadline",
             Property::StockNotNegative => "stock is never negative",
             Property::StockEqualsSold => "stock equals what was sold",
-            Property::NoChargeForNothing => {
-                "nobody is charged for something they did not get"
-            }
+            Property::NoChargeForNothing => "nobody is charged for something they did not get",
             Property::NoDoubleCharge => "nobody is charged twice",
             Property::SoldIsPaid => "everything sold is paid",
         }
     }
 
-    /// The property that a text means: its sentence, or the beginning of it as long as only one sentence begins so. Capitals, a full
-    /// stop, `…` and `...` at the end make no difference.
+    /// The property that a text means: its sentence, or the beginning of it as long as only one sentence begins so. Capitals, a
+    /// leading `a`, and a full stop, `…` or `...` at the end make no difference.
     ///
     /// # Errors
     ///
     /// The sentences that could be meant, when several begin so; all of them, when none does.
     pub fn named(text: &str) -> Result<Property, Vec<Property>> {
-        let wanted = text
-            .trim()
-            .trim_end_matches(['.', '…'])
-            .trim_end()
-            .to_lowercase();
+        let plain = |text: &str| {
+            let text = text.trim().trim_end_matches(['.', '…', ' ']).to_lowercase();
+            text.strip_prefix("a ").unwrap_or(&text).to_string()
+        };
+        let wanted = plain(text);
         let all = Property::ALL;
-        if let Some(property) = all.into_iter().find(|property| property.sentence() == wanted) {
+        if let Some(property) = all
+            .into_iter()
+            .find(|property| plain(property.sentence()) == wanted)
+        {
             return Ok(property);
         }
         let meant: Vec<Property> = all
             .into_iter()
-            .filter(|property| !wanted.is_empty() && property.sentence().starts_with(&wanted))
+            .filter(|property| {
+                !wanted.is_empty() && plain(property.sentence()).starts_with(&wanted)
+            })
             .collect();
         match meant.as_slice() {
             [property] => Ok(*property),
@@ -180,7 +187,7 @@ pub struct LedgerEntry {
 }
 
 /// One condition of a write, evaluated by itself on the row as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JudgedCondition {
     /// As it was written, values filled in: `fence_token < 2`.
     pub text: String,

@@ -67,13 +67,7 @@ impl StockMemory {
     }
 
     /// A committed statement was rejected, or touched no unit.
-    pub fn rejected(
-        &mut self,
-        here: Here<'_>,
-        findings: &mut Findings,
-        who: Who,
-        row: &RowWrite,
-    ) {
+    pub fn rejected(&mut self, here: Here<'_>, findings: &mut Findings, who: Who, row: &RowWrite) {
         let missing = row
             .conditions
             .iter()
@@ -160,12 +154,7 @@ impl StockMemory {
     }
 
     /// At the end of an action: compares stock with sales where nobody is between the two.
-    pub fn settle(
-        &self,
-        here: Here<'_>,
-        findings: &mut Findings,
-        holding: &BTreeSet<ClientId>,
-    ) {
+    pub fn settle(&self, here: Here<'_>, findings: &mut Findings, holding: &BTreeSet<ClientId>) {
         if self.gap() != 0 && self.unsettled(here.setup, holding).is_empty() {
             findings.broke(
                 here,
@@ -323,7 +312,5 @@ fn sells_elsewhere(setup: &Setup, client: ClientId) -> bool {
 
 /// The protocol that the client runs.
 pub(super) fn protocol_of(setup: &Setup, client: ClientId) -> Option<&Protocol> {
-    setup
-        .protocols
-        .get(setup.clients.get(client.0)?.protocol?)
+    setup.protocols.get(setup.clients.get(client.0)?.protocol?)
 }

@@ -91,7 +91,11 @@ impl TokenMemory {
                 "{} was handed token {token} at {}, and {} had been handed {token} before.",
                 here.name(client),
                 here.time(),
-                if earlier == client { "it" } else { here.name(earlier) }
+                if earlier == client {
+                    "it"
+                } else {
+                    here.name(earlier)
+                }
             );
             findings.broke(
                 here,
@@ -105,11 +109,14 @@ impl TokenMemory {
         let before = self.drawn.iter().find(|((drawn, _), _)| *drawn != token);
         if let Some(((drawn, _), &earlier)) = before {
             findings.tested(Property::TokensUnique, || {
-                format!(
-                    "{} was handed {drawn}, and {} was handed {token}.",
-                    here.name(earlier),
-                    here.name(client)
-                )
+                let name = here.name(client);
+                match earlier == client {
+                    true => format!("{name} was handed {drawn}, and then {token}."),
+                    false => format!(
+                        "{} was handed {drawn}, and {name} was handed {token}.",
+                        here.name(earlier)
+                    ),
+                }
             });
         }
     }
@@ -124,9 +131,11 @@ impl TokenMemory {
     ) {
         let name = here.name(client);
         let others = || {
-            self.drawn.iter().filter_map(|((drawn, drawn_for), client)| {
-                drawn_for.map(|drawn_for| (*drawn, drawn_for, *client))
-            })
+            self.drawn
+                .iter()
+                .filter_map(|((drawn, drawn_for), client)| {
+                    drawn_for.map(|drawn_for| (*drawn, drawn_for, *client))
+                })
         };
         let larger_for_older = others()
             .filter(|(drawn, drawn_for, _)| *drawn_for < acquisition && *drawn > token)
@@ -164,7 +173,8 @@ impl TokenMemory {
                 because,
             );
         }
-        let in_order = others().find(|(drawn, drawn_for, _)| *drawn_for != acquisition && *drawn != token);
+        let in_order =
+            others().find(|(drawn, drawn_for, _)| *drawn_for != acquisition && *drawn != token);
         if let Some((drawn, drawn_for, other)) = in_order {
             let (first, second) = if drawn_for < acquisition {
                 ((other, drawn), (client, token))
@@ -172,13 +182,16 @@ impl TokenMemory {
                 ((client, token), (other, drawn))
             };
             findings.tested(Property::TokensInOrder, || {
-                format!(
-                    "{} took the lock first and drew {}, {} took it later and drew {}.",
-                    here.name(first.0),
-                    first.1,
-                    if first.0 == second.0 { "it" } else { here.name(second.0) },
-                    second.1
-                )
+                let ((name, token), (other, later)) = (
+                    (here.name(first.0), first.1),
+                    (here.name(second.0), second.1),
+                );
+                match first.0 == second.0 {
+                    true => format!("{name} took the lock twice, and drew {token} and then {later}."),
+                    false => format!(
+                        "{name} took the lock first and drew {token}, {other} took it later and drew {later}."
+                    ),
+                }
             });
         }
     }

@@ -33,6 +33,8 @@ mod generated;
 pub use error::TextError;
 pub use layout::{Layout, Lines, ProtocolLayout};
 
+pub mod library;
+
 use std::sync::Arc;
 
 use error::{Errors, Place};

@@ -340,3 +340,14 @@ impl From<SqlValue> for Value {
         }
     }
 }
+
+impl From<Value> for SqlValue {
+    /// As drivers send it: text as text, also where it looks like a number.
+    fn from(value: Value) -> SqlValue {
+        match value {
+            Value::Null => SqlValue::Null,
+            Value::Integer(integer) => SqlValue::Integer(integer),
+            Value::Text(bytes) => SqlValue::Text(String::from_utf8_lossy(&bytes).as_ref().into()),
+        }
+    }
+}

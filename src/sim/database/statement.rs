@@ -78,6 +78,20 @@ impl Statement {
         &self.0.source
     }
 
+    /// The text with these values as literals in place of its variables; NULL for one that has no value here.
+    pub fn text_with(&self, parameters: &[(String, Value)]) -> String {
+        let value_of = |name: &String| {
+            let found = parameters.iter().find(|(known, _)| known == name);
+            found.map_or(Value::Null, |(_, value)| value.clone())
+        };
+        let values: Vec<Value> = self.variables().iter().map(value_of).collect();
+        let whole = Span {
+            start: 0,
+            end: self.source().len(),
+        };
+        self.filled(whole, &values)
+    }
+
     /// The names of the placeholders, one for each occurrence, in the order of writing.
     pub fn variables(&self) -> &[String] {
         &self.0.variables

@@ -289,6 +289,15 @@ impl Value {
         }
     }
 
+    /// The whole number that it is, where it is one of a whole-number type and fits.
+    pub fn as_integer(&self) -> Option<i64> {
+        match self {
+            Value::Integer(number) => Some(*number),
+            Value::Unsigned(number) => i64::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
     /// The value as a string; NULL is empty.
     pub(super) fn text(&self) -> Cow<'_, str> {
         match self {

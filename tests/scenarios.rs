@@ -1,0 +1,29 @@
+//! Every scenario file, played to its end: each `=>` and each expectation is as the text says. One test for each file, natively
+//! and in the browser; build.rs finds the files.
+
+use latchkey::scenario;
+
+#[cfg(target_arch = "wasm32")]
+wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
+
+/// Plays the text and fails with everything that is not as it says.
+fn check(path: &str, text: &str) {
+    let failures: Vec<String> = match scenario::check(text) {
+        Ok(failures) => failures
+            .iter()
+            .map(|failure| format!("{path}:{failure}"))
+            .collect(),
+        Err(errors) => errors
+            .iter()
+            .map(|error| format!("{path}:{error}"))
+            .collect(),
+    };
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+    let canonical = scenario::format(text).unwrap_or_default();
+    assert!(
+        canonical == text,
+        "{path} is not formatted as the canonical printer writes it"
+    );
+}
+
+include!(concat!(env!("OUT_DIR"), "/scenario_tests.rs"));
