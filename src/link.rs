@@ -343,4 +343,58 @@ mod tests {
             assert_eq!(decode(&around).map(|opened| opened.text), Ok("client A\n".to_owned()));
         }
     }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    mod generated {
+        use super::*;
+        use proptest::prelude::*;
+
+        /// Texts with words of the dictionary in them, and without.
+        fn text() -> impl Strategy<Value = String> {
+            let piece = prop_oneof![
+                (0..DICTIONARY_V1.len(), 0..80_usize).prop_map(|(from, length)| {
+                    let to = (from + length).min(DICTIONARY_V1.len());
+                    String::from_utf8_lossy(&DICTIONARY_V1[from..to]).into_owned()
+                }),
+                "\\PC{0,20}",
+                any::<String>(),
+            ];
+            proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+        }
+
+        proptest! {
+            #![proptest_config(ProptestConfig::with_cases(500))]
+
+            #[test]
+            fn any_text_goes_there_and_back(text in text(), cursor in 0..20_000_usize) {
+                let opened = decode(&encode(&text, cursor));
+                prop_assert_eq!(opened, Ok(Opened { text, cursor }));
+            }
+
+            #[test]
+            fn a_changed_link_gives_the_text_or_an_error(
+                text in text(),
+                at in 0.0..1.0_f64,
+                cut in 0..4_usize,
+                piece in "[A-Za-z0-9_%. -]{0,4}",
+            ) {
+                let link = encode(&text, 7);
+                let at = (at * link.len() as f64) as usize;
+                let mut changed = link.clone();
+                changed.replace_range(at..(at + cut).min(link.len()), &piece);
+                match decode(&changed) {
+                    // A change that hits the checksum by chance is one in four thousand million.
+                    Ok(opened) => prop_assert_eq!(opened.text, text),
+                    Err(error) => prop_assert!(!error.to_string().is_empty()),
+                }
+            }
+
+            #[test]
+            fn any_bytes_are_read_without_a_panic(bytes in any::<Vec<u8>>(), text in any::<String>()) {
+                let _ = decode(&format!("#v1.{}", to_base64(&bytes)));
+                let _ = decode(&text);
+                prop_assert_eq!(from_base64(&to_base64(&bytes)), Ok(bytes));
+            }
+        }
+    }
 }

@@ -1,3 +1,259 @@
-//! The native program: checks scenario files, prints links and texts.
+//! The native program: checks scenario files, formats them, and turns them into links and back.
+//!
+//! Arguments are read by hand: four commands and two options do not need a crate.
 
-fn main() {}
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use latchkey::scenario::{self, TextError, check::check, limits};
+use latchkey::link;
+
+const HELP: &str = "\
+Latchkey: an exact, repeatable world of distributed locks.
+
+Usage: latchkey COMMAND ...
+
+Commands:
+  check FILE...            runs scenarios and compares replies (`=>`) and expectations (`expect`)
+  format FILE [--write]    prints a scenario in its canonical form; with --write, into the file
+  link FILE [--cursor N]   prints the link of a scenario, with N actions played (all, if not said)
+  show LINK                prints the scenario of a link: a whole address or the part from # on
+
+Options:
+  -h, --help               prints this
+  -V, --version            prints the version
+
+The exit status is 0 when all is well, 1 when a scenario is wrong or cannot be read, and 2 when the arguments are
+not understood.
+";
+
+/// What a command ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// All is well.
+    Well = 0,
+    /// A scenario is wrong, or cannot be read.
+    Wrong = 1,
+    /// The arguments are not understood.
+    Usage = 2,
+}
+
+/// Where to print: results, and everything else.
+struct Console<'c> {
+    out: &'c mut dyn Write,
+    err: &'c mut dyn Write,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
+    let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+    let mut console = Console { out: &mut out, err: &mut err };
+    match run(&arguments, &mut console) {
+        Ok(outcome) => ExitCode::from(outcome as u8),
+        // Whoever read what is printed has gone, as `head` does.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "latchkey: cannot print: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
+    let Some((command, rest)) = arguments.split_first() else {
+        return usage(console, "a command is missing");
+    };
+    let wants_help = arguments.iter().any(|argument| *argument == "--help" || *argument == "-h");
+    if wants_help || *command == "help" {
+        write!(console.out, "{HELP}")?;
+        return Ok(Outcome::Well);
+    }
+    match command.to_string_lossy().as_ref() {
+        "check" => check_files(rest, console),
+        "format" => format_file(rest, console),
+        "link" => link_of_file(rest, console),
+        "show" => show_link(rest, console),
+        "-V" | "--version" => {
+            writeln!(console.out, "latchkey {}", env!("CARGO_PKG_VERSION"))?;
+            Ok(Outcome::Well)
+        }
+        other => usage(console, &format!("there is no command `{other}`")),
+    }
+}
+
+fn usage(console: &mut Console<'_>, wrong: &str) -> io::Result<Outcome> {
+    writeln!(console.err, "latchkey: {wrong}; `latchkey --help` lists the commands")?;
+    Ok(Outcome::Usage)
+}
+
+/// The option that no command has, if one is among the arguments.
+fn unknown_option<'a>(arguments: &[&'a OsStr]) -> Option<&'a OsStr> {
+    arguments.iter().copied().find(|argument| {
+        let text = argument.to_string_lossy();
+        text.starts_with('-') && text.len() > 1
+    })
+}
+
+/// A scenario file's text, or why it cannot be had.
+fn read_file(path: &OsStr) -> Result<String, String> {
+    let size = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?.len();
+    if size > limits::TEXT as u64 {
+        return Err(format!("is {size} bytes long: expected at most {}", limits::TEXT));
+    }
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    String::from_utf8(bytes).map_err(|_| "is not a text in UTF-8".to_owned())
+}
+
+fn report(console: &mut Console<'_>, path: &OsStr, errors: &[TextError]) -> io::Result<()> {
+    let path = Path::new(path).display();
+    for error in errors {
+        let TextError { line, column, message, expected, .. } = error;
+        match expected.as_str() {
+            "" => writeln!(console.out, "{path}:{line}:{column}: {message}")?,
+            expected => {
+                writeln!(console.out, "{path}:{line}:{column}: {message}: expected {expected}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+// Commands.
+
+fn check_files(files: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
+    if let Some(option) = unknown_option(files) {
+        return usage(console, &format!("check has no option `{}`", option.to_string_lossy()));
+    }
+    if files.is_empty() {
+        return usage(console, "check needs at least one file");
+    }
+    let mut failed = 0;
+    for file in files {
+        failed += usize::from(!check_file(file, console)?);
+    }
+    writeln!(console.out, "{} passed, {failed} failed", files.len() - failed)?;
+    Ok(if failed == 0 { Outcome::Well } else { Outcome::Wrong })
+}
+
+/// Checks one file, and says whether it passed.
+fn check_file(file: &OsStr, console: &mut Console<'_>) -> io::Result<bool> {
+    let path = Path::new(file).display();
+    let text = match read_file(file) {
+        Ok(text) => text,
+        Err(why) => {
+            writeln!(console.out, "{path}: {why}")?;
+            return Ok(false);
+        }
+    };
+    let reading = match scenario::read(&text) {
+        Ok(reading) => reading,
+        Err(errors) => {
+            report(console, file, &errors)?;
+            return Ok(false);
+        }
+    };
+    let differences = check(&reading);
+    for difference in &differences {
+        let scenario::check::Difference { line, expected, got } = difference;
+        writeln!(console.out, "{path}:{line}: expected {expected}, got {got}")?;
+    }
+    if differences.is_empty() {
+        writeln!(console.out, "{path}: ok")?;
+    }
+    Ok(differences.is_empty())
+}
+
+fn format_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
+    let (options, files): (Vec<&OsStr>, Vec<&OsStr>) =
+        arguments.iter().partition(|argument| **argument == "--write");
+    if let Some(option) = unknown_option(&files) {
+        return usage(console, &format!("format has no option `{}`", option.to_string_lossy()));
+    }
+    let [file] = files.as_slice() else {
+        return usage(console, "format needs one file");
+    };
+    let Some(text) = text_of(file, console)? else {
+        return Ok(Outcome::Wrong);
+    };
+    let formatted = match scenario::format(&text) {
+        Ok(formatted) => formatted,
+        Err(errors) => {
+            report(console, file, &errors)?;
+            return Ok(Outcome::Wrong);
+        }
+    };
+    if options.is_empty() {
+        write!(console.out, "{formatted}")?;
+    } else if formatted != text {
+        if let Err(error) = std::fs::write(file, formatted) {
+            writeln!(console.err, "{}: cannot be written: {error}", Path::new(file).display())?;
+            return Ok(Outcome::Wrong);
+        }
+    }
+    Ok(Outcome::Well)
+}
+
+/// A file's text; why it cannot be had is printed.
+fn text_of(file: &OsStr, console: &mut Console<'_>) -> io::Result<Option<String>> {
+    match read_file(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(why) => {
+            writeln!(console.err, "{}: {why}", Path::new(file).display())?;
+            Ok(None)
+        }
+    }
+}
+
+fn link_of_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
+    let (file, cursor) = match arguments {
+        [file] => (*file, None),
+        [file, option, number] | [option, number, file] if *option == "--cursor" => {
+            let number = number.to_string_lossy();
+            match number.parse::<u32>() {
+                Ok(cursor) => (*file, Some(cursor as usize)),
+                Err(_) => return usage(console, &format!("`{number}` is no number of actions")),
+            }
+        }
+        _ => return usage(console, "link needs one file, and a number behind --cursor if that is given"),
+    };
+    if unknown_option(&[file]).is_some() {
+        return usage(console, &format!("link has no option `{}`", file.to_string_lossy()));
+    }
+    let Some(text) = text_of(file, console)? else {
+        return Ok(Outcome::Wrong);
+    };
+    let reading = match scenario::read(&text) {
+        Ok(reading) => reading,
+        Err(errors) => {
+            report(console, file, &errors)?;
+            return Ok(Outcome::Wrong);
+        }
+    };
+    let all = reading.schedule.len();
+    let cursor = cursor.unwrap_or(all);
+    if cursor > all {
+        let wrong = format!("--cursor {cursor} is beyond the end of the schedule, which is {all}");
+        return usage(console, &wrong);
+    }
+    writeln!(console.out, "{}", link::encode(&text, cursor))?;
+    Ok(Outcome::Well)
+}
+
+fn show_link(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
+    let [link] = arguments else {
+        return usage(console, "show needs one link");
+    };
+    match link::decode(&link.to_string_lossy()) {
+        Ok(opened) => {
+            write!(console.out, "{}", opened.text)?;
+            Ok(Outcome::Well)
+        }
+        Err(error) => {
+            writeln!(console.err, "latchkey: {error}")?;
+            Ok(Outcome::Wrong)
+        }
+    }
+}

@@ -11,18 +11,24 @@
 //! The syntax tree keeps comments and blank lines, and what is printed reads back as the same tree. Names are looked up, requests
 //! are read and everything before the schedule is tried only when the tree is compiled.
 
+pub mod check;
 mod compile;
+pub mod edit;
 mod error;
 mod layout;
 pub mod limits;
 mod lines;
 mod parse;
+mod pin;
 mod print;
 mod request;
 mod scan;
 mod syntax;
 #[cfg(test)]
 mod tests;
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod generated;
 
 pub use error::TextError;
 pub use layout::{Layout, Lines, ProtocolLayout};

@@ -9,6 +9,7 @@ use crate::sim::client::protocol::{Argument, Effect, Pattern};
 use crate::sim::event::Value;
 use crate::sim::store::reply::quote;
 
+use super::lines::{Quotes, without_comment};
 use super::scan::print_word;
 use super::syntax::*;
 
@@ -296,7 +297,17 @@ pub(super) fn with_reply(action: &str, expected: Option<&str>) -> String {
     let length = action.chars().count();
     let column = ARROWS.into_iter().find(|column| *column >= length + 2).unwrap_or(length + 2);
     let room = column - length;
-    format!("{action}{:room$}=> {expected}", "")
+    format!("{action}{:room$}=> {}", "", in_one_line(expected))
+}
+
+/// A reply that can stand behind `=>`: without line breaks, and without what would begin a comment.
+fn in_one_line(reply: &str) -> String {
+    let line = reply.replace(char::is_control, " ");
+    let line = line.trim_matches(' ');
+    match without_comment(line, Quotes::Reply) {
+        (_, None) => line.to_owned(),
+        (_, Some(_)) => line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<&str>>().join(" "),
+    }
 }
 
 /// An expectation.

@@ -322,7 +322,12 @@ pub fn argv_of(random: &mut Random) -> Vec<Vec<u8>> {
         found
     });
     let mut argv = fill(random, form.unwrap().1);
-    if random.one_in(40) {
+    // What draws at random must not be asked to draw.
+    let draws = |word: &Vec<u8>| {
+        [&b"SPOP"[..], b"SRANDMEMBER", b"HRANDFIELD", b"ZRANDMEMBER"]
+            .contains(&&word.to_ascii_uppercase()[..])
+    };
+    if random.one_in(40) && !argv.iter().any(draws) {
         spoil(random, &mut argv);
     }
     if random.one_in(10) {

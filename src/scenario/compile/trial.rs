@@ -54,16 +54,18 @@ impl Trial {
 
     /// The names of the tables that are there.
     pub fn tables(&self) -> Vec<String> {
-        Vec::new()
+        self.database.tables().map(|table| table.name().to_owned()).collect()
     }
 
     /// The names of a table's columns; `None`: there is no such table.
-    pub fn columns(&self, _table: &str) -> Option<Vec<String>> {
-        Some(vec!["sku".to_owned(), "qty".to_owned(), "fence_token".to_owned()])
+    pub fn columns(&self, table: &str) -> Option<Vec<String>> {
+        self.database.table(table).map(|table| table.columns().to_vec())
     }
 
     /// The names of the columns of a table's primary key; empty where it has none.
-    pub fn primary_key(&self, _table: &str) -> Vec<String> {
-        vec!["sku".to_owned()]
+    pub fn primary_key(&self, table: &str) -> Vec<String> {
+        let table = self.database.table(table);
+        let columns = table.map(|table| table.primary_key()).unwrap_or_default();
+        columns.into_iter().map(str::to_owned).collect()
     }
 }

@@ -8,9 +8,14 @@ use super::super::scan::{Cursor, Word, is_variable_name, whole_number};
 use super::super::syntax::{Clients, Named};
 
 /// Words that begin a line of the schedule and can be no client's name.
-pub(in super::super) const RESERVED: [&str; 9] = [
+const RESERVED: [&str; 9] = [
     "operator", "pause", "resume", "crash", "restart", "lose", "clock", "expire", "wipe",
 ];
+
+/// Whether a word can be no client's name.
+pub(in super::super) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
 
 /// Reads the declaration.
 pub(super) fn clients(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Clients> {
@@ -53,7 +58,7 @@ fn names(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Vec<Named>>
     let mut names = Vec::new();
     loop {
         let name = cursor.name("the client's name", errors)?;
-        if RESERVED.contains(&name.text.as_str()) {
+        if is_reserved(&name.text) {
             let message = format!("no client can be called {}", quoted(&name.text));
             let expected = "a name that means nothing else in a schedule, such as `A`";
             return errors.add(name.place, message, expected);

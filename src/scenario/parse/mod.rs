@@ -9,6 +9,7 @@ mod schedule;
 mod table;
 mod watch;
 
+pub(super) use client::is_reserved;
 pub(super) use schedule::{parts, schedule_entry};
 
 use super::error::{Errors, Place};

@@ -141,7 +141,7 @@ fn command(cursor: &Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<Choice
     }
     cursor.eat(">");
     let source = cursor.take_rest();
-    if source.text.is_empty() {
+    if source.text.is_empty() || source.text.starts_with("=>") {
         let expected = "a Redis command or an SQL statement";
         return Some(errors.add(source.place, "nothing is typed", expected));
     }

@@ -1,0 +1,754 @@
+//! Changes of a text, for building on the page: each touches the lines that it has to, and leaves every other byte alone.
+//!
+//! Every change needs a text whose lines can be read; that it still makes sense afterwards is found when it is read again.
+
+use std::collections::BTreeMap;
+
+use crate::sim::client::protocol::{Argument, Request};
+use crate::timeline::Timeline;
+
+use super::check::End;
+use super::error::{Place, TextError, one_of, quoted};
+use super::parse::{is_reserved, parts};
+use super::request::{Known, Part, Scripts, request};
+use super::scan::is_name;
+use super::syntax::*;
+use super::{Errors, lines, parse_only, print};
+
+/// What a change gives.
+pub type Edited = Result<String, Vec<TextError>>;
+
+/// A line that declares clients, and the comment behind it.
+type ClientLine = (Clients, Option<String>, Place);
+
+/// A text as lines and as a tree, and the changes that are to be made.
+struct Editor {
+    lines: Vec<String>,
+    tree: Text,
+    /// From which line, up to before which line (from 0), and what stands there instead.
+    changes: Vec<(usize, usize, Vec<String>)>,
+}
+
+impl Editor {
+    fn new(text: &str) -> Result<Editor, Vec<TextError>> {
+        let tree = parse_only(text)?;
+        let lines = lines::split(text).into_iter().map(str::to_owned).collect();
+        Ok(Editor { lines, tree, changes: Vec::new() })
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &Block> {
+        things(&self.tree.items)
+    }
+
+    /// Replaces a run of lines; `from` and `to` count from 0, and `to` is not replaced.
+    fn replace(&mut self, from: usize, to: usize, lines: Vec<String>) {
+        self.changes.push((from, to, lines));
+    }
+
+    /// Takes away the lines of a place.
+    fn remove(&mut self, place: Place) {
+        self.replace(place.line.saturating_sub(1), place.last, Vec::new());
+    }
+
+    /// Takes away a block, and one of two blank lines that would come together.
+    fn remove_block(&mut self, place: Place) {
+        let (from, mut to) = (place.line.saturating_sub(1), place.last);
+        let is_blank = |line: Option<&String>| line.is_none_or(|line| line.trim().is_empty());
+        let before = from.checked_sub(1).and_then(|before| self.lines.get(before));
+        if is_blank(before) && to < self.lines.len() && is_blank(self.lines.get(to)) {
+            to += 1;
+        }
+        self.replace(from, to, Vec::new());
+    }
+
+    /// The text with all changes made.
+    fn finish(mut self) -> String {
+        // From the end, so that the lines before stay where they are.
+        self.changes.sort_by_key(|(from, to, _)| (*from, *to));
+        self.changes.dedup();
+        for (from, to, lines) in self.changes.into_iter().rev() {
+            let to = to.min(self.lines.len());
+            self.lines.splice(from.min(to)..to, lines);
+        }
+        self.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+    }
+
+    /// The line (from 0) before which blocks go that stand before the clients and the schedule, above the comments on what
+    /// stands there; and whether anything stands behind it.
+    fn place_before(&self, words: &[&str]) -> (usize, bool) {
+        let line = self.blocks().find_map(|block| {
+            let line = block.place.line.checked_sub(1)?;
+            let word = self.lines.get(line)?.split(' ').next()?;
+            words.contains(&word).then_some(line)
+        });
+        let Some(mut line) = line else {
+            return (self.lines.len(), false);
+        };
+        while line > 0 && self.lines.get(line - 1).is_some_and(|above| above.starts_with('#')) {
+            line -= 1;
+        }
+        // The comment at the top is the title.
+        if line == 0 && self.lines.first().is_some_and(|first| first.starts_with('#')) {
+            line = self.lines.iter().take_while(|line| line.starts_with('#')).count();
+        }
+        (line, true)
+    }
+
+    /// Puts blocks of lines there, with blank lines around them.
+    fn insert_blocks(&mut self, words: &[&str], blocks: Vec<Vec<String>>) {
+        let (at, has_more) = self.place_before(words);
+        let mut inserted = Vec::new();
+        let above = at.checked_sub(1).and_then(|above| self.lines.get(above));
+        if above.is_some_and(|above| !above.trim().is_empty()) {
+            inserted.push(String::new());
+        }
+        for (place, block) in blocks.into_iter().enumerate() {
+            if place > 0 {
+                inserted.push(String::new());
+            }
+            inserted.extend(block);
+        }
+        if has_more {
+            inserted.push(String::new());
+        }
+        self.replace(at, at, inserted);
+    }
+
+    /// All lines that declare clients.
+    fn client_lines(&self) -> Vec<ClientLine> {
+        self.blocks()
+            .filter_map(|block| match &block.kind {
+                BlockKind::Clients(clients) => {
+                    Some((clients.clone(), block.comment.clone(), block.place))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn protocol(&self, name: &str) -> Option<(&[Entry<ProtocolPart>], Place)> {
+        self.blocks().find_map(|block| match &block.kind {
+            BlockKind::Protocol { name: other, parts } if other.text == name => {
+                Some((parts.as_slice(), block.place))
+            }
+            _ => None,
+        })
+    }
+
+}
+
+/// One error of a change.
+fn refused<T>(line: usize, message: String, expected: String) -> Result<T, Vec<TextError>> {
+    Err(vec![TextError { line, column: 1, length: 1, message, expected }])
+}
+
+/// A line and the comment behind it.
+fn with_comment(line: String, comment: Option<&String>) -> String {
+    match comment {
+        Some(comment) => format!("{line}  #{comment}"),
+        None => line,
+    }
+}
+
+// Clients.
+
+/// Adds a client behind the last one. It gets the parameters of another one that runs the same protocol.
+///
+/// # Errors
+/// The text's own; a name that is taken or cannot be one.
+pub fn add_client(text: &str, name: &str, protocol: Option<&str>) -> Edited {
+    let mut editor = Editor::new(text)?;
+    let lines = editor.client_lines();
+    if !is_name(name) || is_reserved(name) {
+        let message = format!("no client can be called {}", quoted(name));
+        return refused(1, message, "letters, digits, `_` or `-`, beginning with a letter".to_owned());
+    }
+    let taken = lines.iter().find(|(clients, _, _)| has_client(clients, name));
+    if let Some((_, _, place)) = taken {
+        let message = format!("there is another client called {}", quoted(name));
+        return refused(place.line, message, "a name of its own".to_owned());
+    }
+    let runs_it = |clients: &Clients| {
+        clients.protocol.as_ref().map(|protocol| protocol.text.as_str()) == protocol
+    };
+    let like = lines.iter().find(|(clients, _, _)| runs_it(clients));
+    let named = |text: &str| Named { text: text.to_owned(), place: Place::default() };
+    let new = Clients {
+        names: vec![named(name)],
+        protocol: protocol.map(named),
+        rounds: 1,
+        parameters: like.map(|(clients, _, _)| clients.parameters.clone()).unwrap_or_default(),
+    };
+    match lines.last() {
+        None => editor.insert_blocks(&["schedule", "expect"], vec![vec![print::clients(&new)]]),
+        Some((last, _, place)) if is_alike(last, &new) => {
+            let last_name = last.names.last().map(|name| name.place).unwrap_or_default();
+            let line = place.line.saturating_sub(1);
+            let mut joined = editor.lines.get(line).cloned().unwrap_or_default();
+            joined.insert_str(last_name.end.min(joined.len()), &format!(", {name}"));
+            editor.replace(line, line + 1, vec![joined]);
+        }
+        Some((_, _, place)) => {
+            let line = place.line;
+            editor.replace(line, line, vec![print::clients(&new)]);
+        }
+    }
+    Ok(editor.finish())
+}
+
+fn no_client<T>(lines: &[ClientLine], name: &str) -> Result<T, Vec<TextError>> {
+    let names = lines.iter().flat_map(|(clients, _, _)| &clients.names);
+    let known: Vec<&str> = names.map(|name| name.text.as_str()).collect();
+    refused(1, format!("no client is called {}", quoted(name)), one_of(&known))
+}
+
+fn has_client(clients: &Clients, name: &str) -> bool {
+    clients.names.iter().any(|other| other.text == name)
+}
+
+/// Whether two lines declare clients that do the same.
+fn is_alike(one: &Clients, other: &Clients) -> bool {
+    one.protocol == other.protocol
+        && one.rounds == other.rounds
+        && one.parameters == other.parameters
+}
+
+/// Takes a client away, with its lines in the schedule and the expectations that name it.
+///
+/// # Errors
+/// The text's own; a client that is not there.
+pub fn remove_client(text: &str, name: &str) -> Edited {
+    let mut editor = Editor::new(text)?;
+    remove_client_from(&mut editor, name)?;
+    Ok(editor.finish())
+}
+
+fn remove_client_from(editor: &mut Editor, name: &str) -> Result<(), Vec<TextError>> {
+    let lines = editor.client_lines();
+    let Some((clients, _, place)) = lines.iter().find(|(clients, _, _)| has_client(clients, name))
+    else {
+        return no_client(&lines, name);
+    };
+    let kept: Vec<&str> =
+        clients.names.iter().map(|other| other.text.as_str()).filter(|other| *other != name).collect();
+    match (clients.names.first(), clients.names.last()) {
+        (Some(first), Some(last)) if !kept.is_empty() => {
+            let line = place.line.saturating_sub(1);
+            let mut changed = editor.lines.get(line).cloned().unwrap_or_default();
+            if changed.get(first.place.start..last.place.end).is_some() {
+                changed.replace_range(first.place.start..last.place.end, &kept.join(", "));
+            }
+            editor.replace(line, line + 1, vec![changed]);
+        }
+        _ => editor.remove_block(*place),
+    }
+    for place in lines_that_name(editor, name) {
+        editor.remove(place);
+    }
+    Ok(())
+}
+
+/// The lines of the schedule and of the expectations that are about a client.
+fn lines_that_name(editor: &Editor, name: &str) -> Vec<Place> {
+    let mut places = Vec::new();
+    for block in editor.blocks() {
+        match &block.kind {
+            BlockKind::Schedule(entries) => {
+                let entries = things(entries).filter(|entry| names_client(&entry.choice, name));
+                places.extend(entries.map(|entry| entry.place));
+            }
+            BlockKind::Expect(entries) => {
+                let entries = things(entries).filter(|entry| match &entry.claim {
+                    ExpectedClaim::Client { name: other, .. } => other.text == name,
+                    ExpectedClaim::Writes(writes) => writes.iter().any(|(who, _)| who.text == name),
+                    _ => false,
+                });
+                places.extend(entries.map(|entry| entry.place));
+            }
+            _ => {}
+        }
+    }
+    places
+}
+
+fn names_client(choice: &Choice, name: &str) -> bool {
+    match choice {
+        Choice::Step { client, .. }
+        | Choice::Pause { client, .. }
+        | Choice::Resume { client, .. }
+        | Choice::Crash(client)
+        | Choice::Restart(client)
+        | Choice::Lose { client, .. }
+        | Choice::Command { who: client, .. } => client.text == name,
+        Choice::Advance(_)
+        | Choice::AdvanceToNextDeadline
+        | Choice::Expire(_)
+        | Choice::Wipe(_) => false,
+    }
+}
+
+/// Says how many times a client runs its protocol. A line of several clients is taken apart, so that the others stay as they
+/// are and the order stays.
+///
+/// # Errors
+/// The text's own; a client that is not there.
+pub fn set_rounds(text: &str, name: &str, rounds: u32) -> Edited {
+    let mut editor = Editor::new(text)?;
+    let lines = editor.client_lines();
+    let Some((clients, comment, place)) =
+        lines.iter().find(|(clients, _, _)| has_client(clients, name))
+    else {
+        return no_client(&lines, name);
+    };
+    let at = clients.names.iter().position(|other| other.text == name).unwrap_or_default();
+    let (before, others) = clients.names.split_at(at);
+    let (this, behind) = others.split_at(1.min(others.len()));
+    let declared: Vec<Clients> = [(before, clients.rounds), (this, rounds), (behind, clients.rounds)]
+        .into_iter()
+        .filter(|(names, _)| !names.is_empty())
+        .map(|(names, rounds)| Clients { names: names.to_vec(), rounds, ..clients.clone() })
+        .collect();
+    let declared: Vec<String> = declared
+        .iter()
+        .enumerate()
+        .map(|(place, clients)| {
+            with_comment(print::clients(clients), comment.as_ref().filter(|_| place == 0))
+        })
+        .collect();
+    let line = place.line.saturating_sub(1);
+    editor.replace(line, line + 1, declared);
+    Ok(editor.finish())
+}
+
+// Protocols.
+
+/// Adds a protocol of another text, with the scripts, tables and roles that it needs and this text lacks. Where its name or the
+/// name of one of its scripts is taken by something else, it gets a number.
+///
+/// # Errors
+/// The errors of either text; a protocol that the other text does not have.
+pub fn add_protocol(text: &str, source: &str, name: &str) -> Edited {
+    let mut editor = Editor::new(text)?;
+    let source = Editor::new(source)?;
+    let Some((parts, place)) = source.protocol(name) else {
+        return no_protocol(&source, name);
+    };
+    let needs = Needs::of(&source, parts);
+    let mut blocks = Vec::new();
+    let mut renamed = BTreeMap::new();
+    for block in source.blocks() {
+        let lines = source.lines.get(block.place.line - 1..block.place.last).unwrap_or_default();
+        match &block.kind {
+            BlockKind::Script { name, lines: script } if needs.scripts.contains(&name.text) => {
+                let taken = scripts_of(&editor.tree);
+                if taken.get(&name.text) == Some(&script.join("\n").into_bytes()) {
+                    continue;
+                }
+                let new = free_name(&name.text, |name| taken.contains_key(name));
+                blocks.push(with_header(lines, &name.text, &new));
+                renamed.insert(name.text.clone(), new);
+            }
+            BlockKind::Table(table) if needs.mentions(&table.name.text) => {
+                let is_there = editor.blocks().any(|block| match &block.kind {
+                    BlockKind::Table(other) => other.name == table.name,
+                    _ => false,
+                });
+                if !is_there {
+                    blocks.push(lines.to_vec());
+                }
+            }
+            BlockKind::Watch(roles) if roles.iter().any(|role| needs.mentions_role(role)) => {
+                let is_there = editor.blocks().any(|other| other.kind == block.kind);
+                if !is_there {
+                    blocks.push(lines.to_vec());
+                }
+            }
+            _ => {}
+        }
+    }
+    let lines = source.lines.get(place.line - 1..place.last).unwrap_or_default();
+    let new = free_name(name, |name| editor.protocol(name).is_some());
+    let lines = with_header(lines, name, &new);
+    blocks.push(lines.iter().map(|line| with_scripts_renamed(line, &renamed)).collect());
+    editor.insert_blocks(&["client", "schedule", "expect"], blocks);
+    Ok(editor.finish())
+}
+
+/// What a protocol refers to.
+struct Needs {
+    scripts: Vec<String>,
+    text: String,
+}
+
+impl Needs {
+    fn of(source: &Editor, parts: &[Entry<ProtocolPart>]) -> Needs {
+        let scripts = scripts_of(&source.tree);
+        let mut needs = Needs { scripts: Vec::new(), text: String::new() };
+        for part in things(parts) {
+            let ProtocolPart::Step(step) = part else { continue };
+            let lines: Vec<Part<'_>> = things(&step.request)
+                .map(|line| Part { text: &line.text, place: Place::default() })
+                .collect();
+            for line in &lines {
+                needs.text.push_str(line.text);
+                needs.text.push('\n');
+            }
+            let known = Known { scripts: &scripts, scripts_are_damaged: true };
+            let mut errors = Errors::new(&[]);
+            if let Some(Request::Store(arguments)) = request(&lines, known, &mut errors) {
+                needs.scripts.extend(arguments.iter().filter_map(|argument| match argument {
+                    Argument::ScriptSource(name) | Argument::ScriptSha(name) => Some(name.clone()),
+                    _ => None,
+                }));
+            }
+        }
+        needs
+    }
+
+    /// Whether a word of the protocol's requests is this.
+    fn mentions(&self, word: &str) -> bool {
+        let word = word.trim_matches('`');
+        let is_part = |other: char| other.is_alphanumeric() || matches!(other, '_' | '$' | '-');
+        self.text.match_indices(word).any(|(at, _)| {
+            let before = self.text.get(..at).and_then(|text| text.chars().next_back());
+            let behind = self.text.get(at + word.len()..).and_then(|text| text.chars().next());
+            !before.is_some_and(is_part) && !behind.is_some_and(is_part)
+        })
+    }
+
+    fn mentions_role(&self, role: &Role) -> bool {
+        match role {
+            Role::Lock(key) | Role::Counter(key) => {
+                std::str::from_utf8(key).is_ok_and(|key| self.mentions(key))
+            }
+            Role::Fence(column) | Role::Stock(column) => self.mentions(&column.table.text),
+        }
+    }
+}
+
+/// The scripts of a text by name.
+fn scripts_of(tree: &Text) -> Scripts {
+    let script = |block: &Block| match &block.kind {
+        BlockKind::Script { name, lines } => Some((name.text.clone(), lines.join("\n").into_bytes())),
+        _ => None,
+    };
+    things(&tree.items).filter_map(script).collect()
+}
+
+/// The name, or the name with the first number from 2 on that makes it free.
+fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|number: u32| format!("{name}-{number}"));
+    std::iter::once(name.to_owned())
+        .chain(numbered)
+        .find(|name| !is_taken(name))
+        .unwrap_or_else(|| name.to_owned())
+}
+
+/// A block's lines with another name behind the first word.
+fn with_header(lines: &[String], old: &str, new: &str) -> Vec<String> {
+    let mut lines = lines.to_vec();
+    let header = lines.first_mut().and_then(|header| {
+        let at = header.find(' ')?;
+        Some((header.get(..at)?.to_owned(), header.get(at..)?.replacen(old, new, 1), header))
+    });
+    if let Some((word, rest, header)) = header {
+        *header = word + &rest;
+    }
+    lines
+}
+
+/// A line in which the scripts that EVAL and its like name have their new names.
+fn with_scripts_renamed(line: &str, renamed: &BTreeMap<String, String>) -> String {
+    let mut words: Vec<&str> = line.split(' ').collect();
+    let is_before_script = |word: &str| {
+        let words = ["EVAL", "EVAL_RO", "EVALSHA", "EVALSHA_RO", "LOAD", "EXISTS"];
+        words.iter().any(|other| other.eq_ignore_ascii_case(word))
+    };
+    for place in 1..words.len() {
+        if let Some(new) = renamed.get(words[place]).filter(|_| is_before_script(words[place - 1])) {
+            words[place] = new;
+        }
+    }
+    words.join(" ")
+}
+
+/// Takes a protocol away, with the clients that run it and their lines.
+///
+/// # Errors
+/// The text's own; a protocol that is not there.
+pub fn remove_protocol(text: &str, name: &str) -> Edited {
+    let mut editor = Editor::new(text)?;
+    let Some((_, place)) = editor.protocol(name) else {
+        return no_protocol(&editor, name);
+    };
+    editor.remove_block(place);
+    for (clients, _, place) in editor.client_lines() {
+        if clients.protocol.as_ref().is_some_and(|protocol| protocol.text == name) {
+            editor.remove_block(place);
+            for client in &clients.names {
+                for place in lines_that_name(&editor, &client.text) {
+                    editor.remove(place);
+                }
+            }
+        }
+    }
+    Ok(editor.finish())
+}
+
+/// Puts other lines in a protocol's place, its header included.
+///
+/// # Errors
+/// The text's own; a protocol that is not there.
+pub fn replace_protocol(text: &str, name: &str, source: &str) -> Edited {
+    let mut editor = Editor::new(text)?;
+    let Some((_, place)) = editor.protocol(name) else {
+        return no_protocol(&editor, name);
+    };
+    let lines = lines::split(source.trim_end()).into_iter().map(str::to_owned).collect();
+    editor.replace(place.line.saturating_sub(1), place.last, lines);
+    Ok(editor.finish())
+}
+
+fn no_protocol<T>(editor: &Editor, name: &str) -> Result<T, Vec<TextError>> {
+    let known: Vec<&str> = editor
+        .blocks()
+        .filter_map(|block| match &block.kind {
+            BlockKind::Protocol { name, .. } => Some(name.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    refused(1, format!("no protocol is called {}", quoted(name)), one_of(&known))
+}
+
+// The schedule and the expectations.
+
+/// Puts another reply behind the `=>` of a line of the schedule, or takes it away; a comment behind it stays. The line is given
+/// and comes back as it stands in the text.
+pub fn set_expected(line: &str, reply: Option<&str>) -> String {
+    let content = line.trim_start_matches(' ');
+    let indent = line.get(..line.len() - content.len()).unwrap_or_default();
+    let parts = parts(content);
+    let changed = format!("{indent}{}", print::with_reply(parts.action, reply));
+    with_comment(changed, parts.comment.map(str::to_owned).as_ref())
+}
+
+/// Writes an `expect` block that says what is so at the end of a schedule, in the place of the one that is there; comments in
+/// it stay, above the lines.
+///
+/// # Errors
+/// The text's own.
+pub fn pin_expectations(text: &str, timeline: &Timeline) -> Edited {
+    let mut editor = Editor::new(text)?;
+    let lines = End::of(timeline).lines().into_iter().map(|line| format!("  {line}"));
+    let block = editor.blocks().find_map(|block| match &block.kind {
+        BlockKind::Expect(entries) => Some((entries.clone(), block.place)),
+        _ => None,
+    });
+    match block {
+        None => {
+            let block = std::iter::once("expect".to_owned()).chain(lines).collect();
+            editor.insert_blocks(&[], vec![block]);
+        }
+        Some((entries, place)) => {
+            let comments = entries.iter().filter_map(|entry| match entry {
+                Entry::Comment(comment) => Some(format!("  #{comment}")),
+                _ => None,
+            });
+            let lines = comments.chain(lines).collect();
+            editor.replace(place.line, place.last, lines);
+        }
+    }
+    Ok(editor.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks a change: what it gives, or its first error.
+    fn check(edited: Edited, expected: &str) {
+        match edited {
+            Ok(text) => assert_eq!(text, expected),
+            Err(errors) => assert_eq!(errors[0].to_string(), expected),
+        }
+    }
+
+    #[test]
+    fn clients_are_added_behind_the_last_one() {
+        let add = |text: &str, name: &str, protocol: Option<&str>, expected: &str| {
+            check(add_client(text, name, protocol), expected);
+        };
+        let p = "protocol p\n  a: GET b\n";
+        add(p, "A", Some("p"), &format!("{p}\nclient A: p\n"));
+        add("", "A", None, "client A\n");
+        add("# t\n\nschedule\n", "A", None, "# t\n\nclient A\n\nschedule\n");
+        add("# t\nschedule\n", "A", None, "# t\n\nclient A\n\nschedule\n");
+        add("x\n", "A", None, "line 1, column 1: no block begins with `x`: expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`");
+        add("client A:  p  # c\n\nschedule", "B", Some("p"), "client A, B:  p  # c\n\nschedule\n");
+        add("client A: p x2  # c\n", "B", Some("p"), "client A: p x2  # c\nclient B: p\n");
+        add("client A: p o=1\nclient B: q\n", "C", Some("p"), "client A: p o=1\nclient B: q\nclient C: p o=1\n");
+        add("client A: p o=1\n", "B", Some("p"), "client A, B: p o=1\n");
+        add("client A\n", "B", None, "client A, B\n");
+        add("client A\n", "A", None, "line 1, column 1: there is another client called `A`: expected a name of its own");
+        add("client A\n", "pause", None, "line 1, column 1: no client can be called `pause`: expected letters, digits, `_` or `-`, beginning with a letter");
+        add("client A\n", "a b", None, "line 1, column 1: no client can be called `a b`: expected letters, digits, `_` or `-`, beginning with a letter");
+    }
+
+    const STORY: &str = "\
+protocol p
+  a: GET b
+
+client A,B ,C: p  # c
+
+schedule
+  A a
+  # why
+  B a   => OK
+  pause B before a
+  B> GET b
+  operator> GET b
+  C a
+
+expect
+  client B: done
+  writes: B accepted
+  client A: done
+";
+
+    #[test]
+    fn clients_go_with_their_lines() {
+        let without = |name: &str, expected: &str| check(remove_client(STORY, name), expected);
+        without("B", "protocol p\n  a: GET b\n\nclient A, C: p  # c\n\nschedule\n  A a\n  # why\n  operator> GET b\n  C a\n\nexpect\n  client A: done\n");
+        without("D", "line 1, column 1: no client is called `D`: expected `A`, `B` or `C`");
+        check(remove_client("client A\n\nclient B\n\nschedule\n  A> GET a\n", "A"), "client B\n\nschedule\n");
+        check(remove_protocol(STORY, "p"), "schedule\n  # why\n  operator> GET b\n\nexpect\n");
+        check(remove_protocol(STORY, "q"), "line 1, column 1: no protocol is called `q`: expected `p`");
+    }
+
+    #[test]
+    fn runs_are_set() {
+        let set = |name: &str, rounds: u32, expected: &str| {
+            let text = set_rounds(STORY, name, rounds).unwrap();
+            let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("client")).collect();
+            assert_eq!(lines.join("\n"), expected);
+        };
+        set("A", 2, "client A: p x2  # c\nclient B, C: p");
+        set("B", 2, "client A: p  # c\nclient B: p x2\nclient C: p");
+        set("C", 3, "client A, B: p  # c\nclient C: p x3");
+        check(set_rounds("client A: p x2 o=1\n", "A", 1), "client A: p o=1\n");
+        check(set_rounds("client A: p\n", "B", 1), "line 1, column 1: no client is called `B`: expected `A`");
+    }
+
+    #[test]
+    fn protocols_bring_what_they_need() {
+        let source = "\
+table inventory (sku VARCHAR(32) PRIMARY KEY, qty INT)
+  'sku-1', 10
+table orders (id INT PRIMARY KEY)
+script unlock
+  return 1
+script other
+  return 2
+watch lock lock:sku-1, stock inventory.qty
+watch lock lock:report
+protocol p  # c
+  # first
+  write: UPDATE inventory SET qty = 1
+  release: EVAL unlock 1 lock:sku-1
+protocol q
+  a: GET b
+";
+        let wanted = "\
+table inventory (sku VARCHAR(32) PRIMARY KEY, qty INT)
+  'sku-1', 10
+
+script unlock
+  return 1
+
+watch lock lock:sku-1, stock inventory.qty
+
+protocol p  # c
+  # first
+  write: UPDATE inventory SET qty = 1
+  release: EVAL unlock 1 lock:sku-1
+";
+        check(add_protocol("", source, "p"), wanted);
+        check(add_protocol("# t\n\n# the clients\nclient A\n", source, "p"), &format!("# t\n\n{wanted}\n# the clients\nclient A\n"));
+        check(add_protocol(source, source, "q"), &format!("{source}\nprotocol q-2\n  a: GET b\n"));
+        check(
+            add_protocol("script unlock\n  return 3\ntable inventory (a INT)\n", source, "p"),
+            "script unlock\n  return 3\ntable inventory (a INT)\n\nscript unlock-2\n  return 1\n\nwatch lock lock:sku-1, stock inventory.qty\n\nprotocol p  # c\n  # first\n  write: UPDATE inventory SET qty = 1\n  release: EVAL unlock-2 1 lock:sku-1\n",
+        );
+        check(add_protocol("", source, "r"), "line 1, column 1: no protocol is called `r`: expected `p` or `q`");
+        check(add_protocol("", "script s\n  return 1\nprotocol s\n  a: EVALSHA s 0\n", "s"), "script s\n  return 1\n\nprotocol s\n  a: EVALSHA s 0\n");
+        check(
+            add_protocol("script s\n  return 2\nprotocol s\n  a: GET b\n", "script s\n  return 1\nprotocol s\n  a: EVALSHA s 0\n", "s"),
+            "script s\n  return 2\nprotocol s\n  a: GET b\n\nscript s-2\n  return 1\n\nprotocol s-2\n  a: EVALSHA s-2 0\n",
+        );
+    }
+
+    #[test]
+    fn protocols_are_replaced_in_their_place() {
+        check(
+            replace_protocol(STORY, "p", "protocol q\n  a: GET c\n    on nil: stop\n\n"),
+            &STORY.replace("protocol p\n  a: GET b\n", "protocol q\n  a: GET c\n    on nil: stop\n"),
+        );
+        check(replace_protocol(STORY, "q", ""), "line 1, column 1: no protocol is called `q`: expected `p`");
+    }
+
+    #[test]
+    fn replies_are_set_and_comments_stay() {
+        let set = |line: &str, reply: Option<&str>, expected: &str| {
+            assert_eq!(set_expected(line, reply), expected);
+        };
+        set("  A a", Some("OK"), "  A a                    => OK");
+        set("  A a => nil   # why", Some("OK"), "  A a                    => OK  # why");
+        set("    A a => nil   # why", None, "    A a  # why");
+        set("  A> GET '=> x'  =>  1", Some("\"2\""), "  A> GET '=> x'          => \"2\"");
+        set("  A a => nil", Some("ERR a\nb  #c"), "  A a                    => ERR a b #c");
+    }
+
+    #[test]
+    fn expectations_are_pinned() {
+        let text = "\
+table t (a INT PRIMARY KEY, b INT)
+  1, 2
+store
+  SET k v PX 500
+protocol p
+  one: GET k
+client A: p
+client C
+watch lock lock:a, stock t.b
+schedule
+  A one
+  clock +100ms
+";
+        let pin = |text: &str| {
+            let reading = super::super::read(text).unwrap();
+            let actions = reading.schedule.iter().map(|line| line.action.clone());
+            let timeline = Timeline::replay(reading.setup.clone(), actions);
+            pin_expectations(text, &timeline).unwrap()
+        };
+        let pinned = pin(text);
+        let expected = [
+            "t 1: b 2",
+            "key lock:a: none",
+            "key k: \"v\" ttl 400ms",
+            "writes: none",
+            "client A: done",
+            "client C: console only",
+        ];
+        let lines: Vec<&str> = pinned.lines().skip(text.lines().count()).collect();
+        assert_eq!(&lines[..2], ["", "expect"]);
+        let verdicts = lines.len() - 2 - expected.len();
+        assert_eq!(verdicts, crate::property::Property::ALL.len());
+        let last: Vec<&str> = lines[2 + verdicts..].iter().map(|line| line.trim()).collect();
+        assert_eq!(last, expected);
+        // What was pinned is so, and pinning it again changes nothing.
+        assert_eq!(super::super::check::check(&super::super::read(&pinned).unwrap()), []);
+        assert_eq!(pin(&pinned), pinned);
+        let commented = pinned.replace("  t 1: b 2\n", "  # why\n  t 1: b 7\n");
+        assert_eq!(pin(&commented), pinned.replace("expect\n", "expect\n  # why\n"));
+    }
+}

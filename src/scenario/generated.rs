@@ -1,0 +1,453 @@
+//! Property tests: generated trees print and read back, and no text makes the reader panic.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use super::syntax::*;
+use super::*;
+use crate::sim::client::protocol::{Argument, Effect, Pattern};
+use crate::sim::event::Value;
+
+fn place() -> Place {
+    Place::default()
+}
+
+fn named(text: impl Into<String>) -> Named {
+    Named { text: text.into(), place: place() }
+}
+
+fn name() -> impl Strategy<Value = Named> {
+    prop_oneof![
+        4 => "[A-Za-z_][A-Za-z0-9_-]{0,5}",
+        1 => Just("A".to_owned()),
+        1 => "x[0-9]",
+    ]
+    .prop_filter("reserved", |name| {
+        let reserved = [
+            "operator", "pause", "resume", "crash", "restart", "lose", "clock", "expire", "wipe", "on",
+            "claims", "compensation",
+        ];
+        !reserved.contains(&name.as_str())
+    })
+    .prop_map(named)
+}
+
+fn variable() -> impl Strategy<Value = String> {
+    "[A-Za-z_][A-Za-z0-9_]{0,4}".prop_filter("me", |name| name != "me")
+}
+
+/// Bytes of a key: plain ones, and ones that need quotes.
+fn key() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        "[a-z]{1,6}(:[a-z0-9-]{1,4})?".prop_map(String::into_bytes),
+        "[ -~é]{1,8}".prop_map(String::into_bytes),
+        vec(any::<u8>(), 1..5),
+        Just(b"{me}".to_vec()),
+        Just(b"a:".to_vec()),
+        Just(b"=>".to_vec()),
+        Just(b"  # b".to_vec()),
+        Just(Vec::new()),
+    ]
+}
+
+/// What stands behind the `#` of a comment.
+fn comment() -> impl Strategy<Value = String> {
+    "[ -~é]{0,12}".prop_map(|text| text.trim_end_matches(' ').to_owned())
+}
+
+/// Things, and what stands between them; a thing comes last.
+fn entries<T: Clone + std::fmt::Debug + 'static>(
+    thing: impl Strategy<Value = T> + 'static,
+) -> impl Strategy<Value = Vec<Entry<T>>> {
+    let entry = prop_oneof![
+        4 => thing.prop_map(Entry::Of),
+        1 => comment().prop_map(Entry::Comment),
+        1 => Just(Entry::Blank),
+    ];
+    vec(entry, 0..5).prop_map(|mut entries| {
+        while entries.last().is_some_and(|entry| entry.thing().is_none()) {
+            entries.pop();
+        }
+        entries
+    })
+}
+
+/// A line of Redis or SQL, which begins with a word and keeps its quotes balanced.
+fn code() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        "[A-Za-z0-9:{}()=<>+*-]{1,6}",
+        Just("'a  # b'".to_owned()),
+        Just("\"=> \\\" x\"".to_owned()),
+        Just("'it''s'".to_owned()),
+        Just("`c`".to_owned()),
+        Just("#".to_owned()),
+    ];
+    ("[A-Z]{2,6}", vec((word, 1..3_usize), 0..4)).prop_map(|(first, words)| {
+        words.into_iter().fold(first, |line, (word, blanks)| {
+            // Two blanks and `#` would begin a comment, and `=>` between blanks a reply.
+            let blanks = if word.starts_with('#') { 1 } else { blanks };
+            let word = if word == "=>" { "=" } else { &word };
+            format!("{line}{:blanks$}{word}", "")
+        })
+    })
+}
+
+fn written(code: impl Strategy<Value = String>) -> impl Strategy<Value = Written> {
+    (code, option::of(comment())).prop_map(|(text, comment)| Written { text, comment, place: place() })
+}
+
+fn passage() -> impl Strategy<Value = Passage> {
+    (written(code()), entries(written(code()))).prop_map(|(first, mut others)| {
+        others.insert(0, Entry::Of(first));
+        others
+    })
+}
+
+fn table() -> impl Strategy<Value = Table> {
+    let row = written("[0-9]{1,3}, '[a-z  #]{0,4}'");
+    let more = option::of(written(Just("b INT)".to_owned())));
+    (name(), option::of(comment()), more, entries(row)).prop_map(|(name, comment, more, rows)| {
+        let text = if more.is_some() { "(a INT," } else { "(a INT, 'x(')" };
+        let first = Written { text: text.to_owned(), comment, place: place() };
+        let definition = std::iter::once(first).chain(more).map(Entry::Of).collect();
+        let name = named(name.text.replace('-', "_"));
+        Table { name, definition, rows }
+    })
+}
+
+fn script() -> impl Strategy<Value = BlockKind> {
+    (name(), vec("[ -~\t]{0,8}", 0..4), "[!-~][ -~]{0,8}[!-~]").prop_map(|(name, mut lines, last)| {
+        for line in &mut lines {
+            if line.trim_matches([' ', '\t']).is_empty() {
+                line.clear();
+            }
+        }
+        lines.push(last);
+        BlockKind::Script { name, lines }
+    })
+}
+
+fn column() -> impl Strategy<Value = WrittenColumn> {
+    let word = prop_oneof!["[a-z_]{1,5}", Just("`a b`".to_owned())];
+    (word.clone(), word)
+        .prop_map(|(table, column)| WrittenColumn { table: named(table), column: named(column) })
+}
+
+fn watch() -> impl Strategy<Value = BlockKind> {
+    let roles = (option::of(key()), option::of(key()), option::of(column()), option::of(column()));
+    roles.prop_map(|(lock, counter, fence, stock)| {
+        let roles: Vec<Role> = lock
+            .map(Role::Lock)
+            .into_iter()
+            .chain(counter.map(Role::Counter))
+            .chain(fence.map(Role::Fence))
+            .chain(stock.map(Role::Stock))
+            .collect();
+        match roles.is_empty() {
+            true => BlockKind::Watch(vec![Role::Lock(b"k".to_vec())]),
+            false => BlockKind::Watch(roles),
+        }
+    })
+}
+
+fn argument() -> impl Strategy<Value = Argument> {
+    prop_oneof![key().prop_map(Argument::Literal), variable().prop_map(Argument::Variable)]
+}
+
+fn milliseconds() -> impl Strategy<Value = u64> {
+    0..limits::DURATION
+}
+
+fn pattern() -> impl Strategy<Value = Pattern> {
+    prop_oneof![
+        "[A-Z][A-Za-z0-9-]{0,5}".prop_map(Pattern::Status),
+        Just(Pattern::Nil),
+        any::<i64>().prop_map(Pattern::Integer),
+        vec(any::<u8>(), 0..5).prop_map(Pattern::Text),
+        (0_u64..5).prop_map(Pattern::Rows),
+        (variable(), option::of(variable())).prop_map(|(first, second)| {
+            let second = second.filter(|second| *second != first);
+            Pattern::Bind(std::iter::once(first).chain(second).collect())
+        }),
+        option::of("[A-Z0-9]{1,6}").prop_map(Pattern::Error),
+        Just(Pattern::NoReply),
+        Just(Pattern::Else),
+    ]
+}
+
+fn effect() -> impl Strategy<Value = Effect> {
+    let duration = prop_oneof![
+        milliseconds().prop_map(|number| Argument::Literal(number.to_string().into_bytes())),
+        variable().prop_map(Argument::Variable),
+    ];
+    prop_oneof![
+        (argument(), option::of(duration))
+            .prop_map(|(key, milliseconds)| Effect::Holds { key, milliseconds }),
+        argument().prop_map(Effect::Releases),
+        argument().prop_map(Effect::Loses),
+        variable().prop_map(Effect::Draws),
+        (1_u64..9, option::of(argument())).prop_map(|(units, order)| Effect::Sells { units, order }),
+    ]
+}
+
+fn flow() -> impl Strategy<Value = WrittenFlow> {
+    prop_oneof![
+        option::of(milliseconds()).prop_map(WrittenFlow::Retry),
+        option::of(milliseconds()).prop_map(WrittenFlow::StartOver),
+        name().prop_map(WrittenFlow::GoTo),
+        vec(name(), 1..3).prop_map(WrittenFlow::Abort),
+        Just(WrittenFlow::Stop),
+        Just(WrittenFlow::Done),
+    ]
+}
+
+fn clause() -> impl Strategy<Value = WrittenClause> {
+    (pattern(), vec(effect(), 0..3), option::of(flow()), option::of(comment())).prop_map(
+        |(pattern, effects, flow, comment)| WrittenClause {
+            pattern,
+            effects,
+            flow,
+            comment,
+            place: place(),
+        },
+    )
+}
+
+fn protocol_part() -> impl Strategy<Value = ProtocolPart> {
+    let step = (name(), any::<bool>(), passage(), entries(clause())).prop_map(
+        |(label, compensation, request, clauses)| {
+            ProtocolPart::Step(WrittenStep { label, compensation, request, clauses, place: place() })
+        },
+    );
+    let claim = ("[a-z][a-z' ]{0,9}[a-z]", option::of(comment()))
+        .prop_map(|(sentence, comment)| ProtocolPart::Claim { sentence: named(sentence), comment });
+    prop_oneof![4 => step, 1 => claim]
+}
+
+fn clients() -> impl Strategy<Value = BlockKind> {
+    let text = prop_oneof![
+        key(),
+        any::<i64>().prop_map(|number| number.to_string().into_bytes()),
+        Just(b"007".to_vec())
+    ];
+    let value =
+        prop_oneof![text.prop_map(Value::Text), any::<i64>().prop_map(Value::Integer)];
+    let run = (name(), 1_u32..4, option::of((variable(), value)));
+    (vec(name(), 1..4), option::of(run)).prop_map(|(names, run)| {
+        let mut clients = Clients { names, protocol: None, rounds: 1, parameters: Vec::new() };
+        if let Some((protocol, rounds, parameter)) = run {
+            clients.protocol = Some(protocol);
+            clients.rounds = rounds;
+            clients.parameters = parameter
+                .into_iter()
+                .map(|(name, value)| (named(name), value))
+                .collect();
+        }
+        BlockKind::Clients(clients)
+    })
+}
+
+fn schedule_entry() -> impl Strategy<Value = ScheduleEntry> {
+    let side = || prop_oneof![Just(Side::Before), Just(Side::After)];
+    let choice = prop_oneof![
+        (name(), name()).prop_map(|(client, label)| Choice::Step { client, label }),
+        (name(), option::of((side(), name())))
+            .prop_map(|(client, at)| Choice::Pause { client, at }),
+        (name(), option::of((side(), name())))
+            .prop_map(|(client, at)| Choice::Resume { client, at }),
+        name().prop_map(Choice::Crash),
+        name().prop_map(Choice::Restart),
+        (name(), name()).prop_map(|(client, label)| Choice::Lose { client, label }),
+        milliseconds().prop_map(Choice::Advance),
+        Just(Choice::AdvanceToNextDeadline),
+        key().prop_map(Choice::Expire),
+        key().prop_map(Choice::Wipe),
+        (name(), code()).prop_map(|(who, source)| Choice::Command { who, source: named(source) }),
+    ];
+    let reply = prop_oneof![
+        "[A-Za-z0-9]{1,5}",
+        Just("\"a  # b\"".to_owned()),
+        Just("ERR can't".to_owned()),
+        Just("[1, nil]".to_owned()),
+        Just("=> x".to_owned()),
+    ];
+    (choice, option::of(reply), option::of(comment())).prop_map(|(choice, expected, comment)| {
+        let has_reply =
+            matches!(choice, Choice::Step { .. } | Choice::Lose { .. } | Choice::Command { .. });
+        // An apostrophe in a comment would close the one in the reply.
+        let is_open = expected.as_ref().is_some_and(|reply| reply.contains('\''));
+        let comment = comment.filter(|text| !is_open || !text.contains(['\'', '"', '`', '\\']));
+        ScheduleEntry { choice, expected: expected.filter(|_| has_reply), comment, place: place() }
+    })
+}
+
+fn expect_entry() -> impl Strategy<Value = ExpectEntry> {
+    let verdict = prop_oneof![
+        Just(ExpectedVerdict::Holds),
+        Just(ExpectedVerdict::Broken),
+        Just(ExpectedVerdict::NotTested)
+    ];
+    let literal = || {
+        prop_oneof!["-?[0-9]{1,3}", Just("'it''s: x, y'".to_owned()), Just("NULL".to_owned())]
+    };
+    let word = || "[a-jl-vx-z][a-z_]{0,4}x".prop_map(named);
+    let columns = vec((word(), literal()), 1..3);
+    let value = prop_oneof![
+        Just("\"a ttl 5ms\"".to_owned()),
+        "[0-9]{1,4}",
+        Just("[\"a\", nil]".to_owned())
+    ];
+    let verdict_on_write = prop_oneof![
+        Just("accepted, stale".to_owned()),
+        Just("rejected (fenced; 'x)')".to_owned()),
+        Just("rejected (can t)".to_owned())
+    ];
+    let claim = prop_oneof![
+        (verdict, "[a-z][a-z' ]{0,9}[a-z]").prop_map(|(verdict, sentence)| {
+            ExpectedClaim::Property { verdict, sentence: named(sentence) }
+        }),
+        (word(), vec(literal(), 1..3), option::of(columns))
+            .prop_map(|(table, key, columns)| ExpectedClaim::Row { table, key, columns }),
+        (key(), option::of((value, option::of(option::of(milliseconds()))))).prop_map(
+            |(key, state)| match state {
+                Some((value, ttl)) => ExpectedClaim::Key { key, value: Some(value), ttl },
+                None => ExpectedClaim::Key { key, value: None, ttl: None },
+            }
+        ),
+        vec((name(), verdict_on_write), 0..3).prop_map(ExpectedClaim::Writes),
+        vec("ch-[0-9] [a-z]{1,4} [0-9]{1,3}( refunded)?", 0..3).prop_map(ExpectedClaim::Charges),
+        (name(), "[a-z][a-z, :-]{0,9}[a-z]")
+            .prop_map(|(name, state)| ExpectedClaim::Client { name, state }),
+    ];
+    (claim, option::of(comment()))
+        .prop_map(|(claim, comment)| ExpectEntry { claim, comment, place: place() })
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    let protocol_parts = (entries(protocol_part()), vec(comment(), 0..2)).prop_map(
+        |(mut parts, comments)| {
+            // Comments can stand behind the last step.
+            if !parts.is_empty() {
+                parts.extend(comments.into_iter().map(Entry::Comment));
+            }
+            parts
+        },
+    );
+    let kind = prop_oneof![
+        name().prop_map(BlockKind::Option),
+        table().prop_map(BlockKind::Table),
+        entries(passage()).prop_map(BlockKind::Database),
+        entries(written(code())).prop_map(BlockKind::Store),
+        script(),
+        watch(),
+        (name(), protocol_parts).prop_map(|(name, parts)| BlockKind::Protocol { name, parts }),
+        clients(),
+        entries(schedule_entry()).prop_map(BlockKind::Schedule),
+        entries(expect_entry()).prop_map(BlockKind::Expect),
+    ];
+    (kind, option::of(comment())).prop_map(|(kind, comment)| {
+        let comment = comment.filter(|_| !matches!(kind, BlockKind::Table(_)));
+        Block { kind, comment, place: place() }
+    })
+}
+
+fn tree() -> impl Strategy<Value = syntax::Text> {
+    let item = prop_oneof![
+        4 => block().prop_map(Entry::Of),
+        1 => comment().prop_map(Entry::Comment),
+        1 => Just(Entry::Blank),
+    ];
+    vec(item, 0..6).prop_map(|items| syntax::Text { items })
+}
+
+/// A text in which something was cut out, put in, doubled or replaced.
+fn mutated(text: &'static str) -> impl Strategy<Value = String> {
+    let pieces = prop_oneof![
+        Just("\n".to_owned()),
+        Just("  ".to_owned()),
+        Just("'".to_owned()),
+        Just("\"\\".to_owned()),
+        Just("=> ".to_owned()),
+        Just("{me}".to_owned()),
+        Just("99999999999999999999".to_owned()),
+        Just("table t (".to_owned()),
+        "\\PC{0,4}",
+        any::<char>().prop_map(String::from),
+    ];
+    let change = (0.0..1.0_f64, 0..12_usize, pieces);
+    vec(change, 1..6).prop_map(move |changes| {
+        let mut characters: Vec<char> = text.chars().collect();
+        for (at, cut, piece) in changes {
+            let at = (at * characters.len() as f64) as usize;
+            let end = (at + cut).min(characters.len());
+            characters.splice(at..end, piece.chars());
+        }
+        characters.into_iter().collect()
+    })
+}
+
+/// Reads a text in every way there is, and checks what is promised of any text.
+fn read_in_every_way(text: &str) {
+    let lines = text.lines().count().max(1);
+    match read(text) {
+        Ok(reading) => {
+            for line in &reading.schedule {
+                let printed =
+                    print_schedule_line(&reading.setup, &line.action, line.expected.as_deref());
+                let again = read_schedule_line(&printed, &reading.setup).expect("it was printed");
+                assert_eq!((&again.action, &again.expected), (&line.action, &line.expected));
+            }
+        }
+        Err(errors) => {
+            assert!(!errors.is_empty());
+            for error in &errors {
+                assert!(error.line >= 1 && error.line <= lines, "{error}");
+                assert!(error.column >= 1 && error.length >= 1, "{error}");
+                assert!(!error.message.is_empty());
+            }
+        }
+    }
+    if let Ok(formatted) = format(text) {
+        assert_eq!(format(&formatted).as_deref(), Ok(formatted.as_str()));
+        assert_eq!(parse_only(text), parse_only(&formatted));
+    }
+    let _ = read_request(text, &Setup::default(), Who::Operator);
+    let _ = read_schedule_line(text, &Setup::default());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn what_is_printed_reads_back_as_the_same_tree(tree in tree()) {
+        let text = print::print(&tree);
+        match parse_only(&text) {
+            Ok(again) => prop_assert_eq!(&again, &tree, "{}", text),
+            Err(errors) => prop_assert!(false, "{}\n{}", errors[0], text),
+        }
+        prop_assert_eq!(format(&text), Ok(text));
+    }
+
+    #[test]
+    fn any_text_is_read_without_a_panic(text in "(\\PC{0,20}\n?){0,8}") {
+        read_in_every_way(&text);
+    }
+
+    #[test]
+    fn any_lines_are_read_without_a_panic(
+        lines in vec(prop_oneof![
+            "(schedule|expect|store|database|script s|client A|protocol p|table t|watch|option)[ -~]{0,10}",
+            "  [ -~]{0,20}",
+            "    on [ -~]{0,12}",
+            "  [A-C](> )?[ -~]{0,12}( => [ -~]{0,5})?",
+        ], 0..10)
+    ) {
+        read_in_every_way(&lines.join("\n"));
+    }
+
+    #[test]
+    fn a_changed_story_is_read_without_a_panic(text in mutated(super::tests::STORY)) {
+        read_in_every_way(&text);
+    }
+}

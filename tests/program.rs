@@ -1,0 +1,123 @@
+//! The native program as a shell sees it: what it prints and how it ends.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const RIGHT: &str = "protocol p\n  one: SET k {me}\n\nclient A: p\n\nschedule\n  A one  => OK\n\nexpect\n  key k: \"A-1\" no ttl\n";
+
+/// A folder of this test's own that goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs the program: what it printed, on both channels, and its exit status.
+fn run(arguments: &[&str]) -> (String, String, i32) {
+    let output = Command::new(env!("CARGO_BIN_EXE_latchkey")).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
+}
+
+#[test]
+fn check_says_what_differs_and_where() {
+    let folder = Folder::new("check");
+    let right = folder.file("right.latchkey", RIGHT);
+    assert_eq!(run(&["check", &right]), (format!("{right}: ok\n1 passed, 0 failed\n"), String::new(), 0));
+    let wrong = folder.file("wrong.latchkey", &RIGHT.replace("=> OK", "=> nil").replace("A-1", "A-2"));
+    let broken = folder.file("broken.latchkey", "client A: q\nschedul\n");
+    let missing = folder.0.join("missing.latchkey").to_str().unwrap().to_owned();
+    let (out, err, status) = run(&["check", &right, &wrong, &broken, &missing]);
+    let expected = [
+        format!("{right}: ok"),
+        format!("{wrong}:7: expected nil, got OK"),
+        format!("{wrong}:10: expected \"A-2\" no ttl, got \"A-1\" no ttl"),
+        format!("{broken}:2:1: no block begins with `schedul` (did you mean `schedule`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`"),
+        format!("{missing}: cannot be read: No such file or directory (os error 2)"),
+        "1 passed, 3 failed".to_owned(),
+    ];
+    assert_eq!(out.lines().collect::<Vec<_>>(), expected);
+    assert_eq!((err.as_str(), status), ("", 1));
+}
+
+#[test]
+fn format_prints_or_writes() {
+    let folder = Folder::new("format");
+    let file = folder.file("a.latchkey", RIGHT);
+    let formatted = RIGHT.replace("A one  => OK", "A one                  => OK");
+    assert_eq!(run(&["format", &file]), (formatted.clone(), String::new(), 0));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), RIGHT);
+    assert_eq!(run(&["format", &file, "--write"]), (String::new(), String::new(), 0));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), formatted);
+    let broken = folder.file("b.latchkey", "client\n");
+    let (out, _, status) = run(&["format", &broken, "--write"]);
+    assert!(out.starts_with(&format!("{broken}:1:7: the client's name is missing")), "{out}");
+    assert_eq!(status, 1);
+    assert_eq!(std::fs::read_to_string(&broken).unwrap(), "client\n");
+}
+
+#[test]
+fn links_go_there_and_back() {
+    let folder = Folder::new("link");
+    let file = folder.file("a.latchkey", RIGHT);
+    let (link, _, status) = run(&["link", &file]);
+    assert!(link.starts_with("#v1.") && link.len() < 150, "{link}");
+    assert_eq!(status, 0);
+    assert_eq!(run(&["show", link.trim()]), (RIGHT.to_owned(), String::new(), 0));
+    let address = format!("https://example.org/latchkey/{}", link.trim());
+    assert_eq!(run(&["show", &address]), (RIGHT.to_owned(), String::new(), 0));
+    let (start, _, _) = run(&["link", "--cursor", "0", &file]);
+    assert_eq!(latchkey::link::decode(&start).unwrap().cursor, 0);
+    assert_eq!(latchkey::link::decode(&link).unwrap().cursor, 1);
+    let (_, err, status) = run(&["show", "#v9.abc"]);
+    assert!(err.contains("newer Latchkey (v9)"), "{err}");
+    assert_eq!(status, 1);
+}
+
+#[test]
+fn arguments_that_are_not_understood_are_explained() {
+    let check = |arguments: &[&str], expected: &str| {
+        let (out, err, status) = run(arguments);
+        assert_eq!(err, format!("latchkey: {expected}; `latchkey --help` lists the commands\n"));
+        assert_eq!((out.as_str(), status), ("", 2));
+    };
+    check(&[], "a command is missing");
+    check(&["chek"], "there is no command `chek`");
+    check(&["check"], "check needs at least one file");
+    check(&["check", "--all"], "check has no option `--all`");
+    check(&["format"], "format needs one file");
+    check(&["format", "a", "b"], "format needs one file");
+    check(&["format", "a", "--wrte"], "format has no option `--wrte`");
+    check(&["link"], "link needs one file, and a number behind --cursor if that is given");
+    check(&["link", "--cursor", "x", "a"], "`x` is no number of actions");
+    check(&["link", "--all"], "link has no option `--all`");
+    check(&["show"], "show needs one link");
+    let folder = Folder::new("arguments");
+    let file = folder.file("a.latchkey", RIGHT);
+    check(&["link", &file, "--cursor", "2"], "--cursor 2 is beyond the end of the schedule, which is 1");
+}
+
+#[test]
+fn help_and_version() {
+    for arguments in [&["--help"][..], &["-h"], &["help"], &["check", "--help"]] {
+        let (out, _, status) = run(arguments);
+        assert!(out.contains("Usage: latchkey COMMAND") && status == 0, "{out}");
+    }
+    assert_eq!(run(&["--version"]).0, format!("latchkey {}\n", env!("CARGO_PKG_VERSION")));
+}
