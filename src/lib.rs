@@ -3,6 +3,7 @@
 pub mod link;
 pub mod property;
 pub mod scenario;
+pub mod session;
 pub mod sim;
 pub mod timeline;
 #[cfg(feature = "ui")]

@@ -127,14 +127,20 @@ pub fn decode(link: &str) -> Result<Opened, LinkError> {
     if text.len() > limits::TEXT {
         return Err(LinkError::TooLarge);
     }
-    Ok(Opened { text: text.to_owned(), cursor: cursor as usize })
+    Ok(Opened {
+        text: text.to_owned(),
+        cursor: cursor as usize,
+    })
 }
 
 /// The version of a fragment such as `v12.abc`.
 fn newer_version(fragment: &str) -> Option<String> {
     let (version, _) = fragment.strip_prefix('v')?.split_once('.')?;
-    let is_number = (1..=4).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| version.to_owned()).filter(|version| version != "0")
+    let is_number =
+        (1..=4).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_digit());
+    is_number
+        .then(|| version.to_owned())
+        .filter(|version| version != "0")
 }
 
 fn deflate(content: &[u8], dictionary: &[u8]) -> Vec<u8> {
@@ -238,7 +244,9 @@ fn from_base64(text: &str) -> Result<Vec<u8>, LinkError> {
         let mut group = 0_u32;
         for character in part {
             let digit = ALPHABET.iter().position(|other| other == character);
-            let digit = digit.ok_or(LinkError::Damaged("it holds a character that links do not have"))?;
+            let digit = digit.ok_or(LinkError::Damaged(
+                "it holds a character that links do not have",
+            ))?;
             group = group << 6 | digit as u32;
         }
         group <<= 6 * (4 - part.len());
@@ -249,7 +257,10 @@ fn from_base64(text: &str) -> Result<Vec<u8>, LinkError> {
         let [_, first, second, third] = group.to_be_bytes();
         bytes.extend_from_slice(&[first, second, third][..whole]);
         // The same bytes are always written in the same way.
-        if [first, second, third][whole..].iter().any(|bits| *bits != 0) {
+        if [first, second, third][whole..]
+            .iter()
+            .any(|bits| *bits != 0)
+        {
             return Err(LinkError::Damaged("its last character is another one"));
         }
     }
@@ -262,13 +273,26 @@ mod tests {
 
     fn round_trip(text: &str, cursor: usize) -> String {
         let link = encode(text, cursor);
-        assert_eq!(decode(&link), Ok(Opened { text: text.to_owned(), cursor }));
+        assert_eq!(
+            decode(&link),
+            Ok(Opened {
+                text: text.to_owned(),
+                cursor
+            })
+        );
         link
     }
 
     #[test]
     fn links_give_back_what_was_put_in() {
-        for text in ["", "a", "ab", "abc", "schedule\n  A acquire\n", "é ö 😀\r\n\0"] {
+        for text in [
+            "",
+            "a",
+            "ab",
+            "abc",
+            "schedule\n  A acquire\n",
+            "é ö 😀\r\n\0",
+        ] {
             for cursor in [0, 1, 127, 128, 10_000, u32::MAX as usize] {
                 round_trip(text, cursor);
             }
@@ -285,9 +309,20 @@ mod tests {
 
     #[test]
     fn the_dictionary_is_frozen() {
-        assert_eq!(checksum(b"123456789"), 0xCBF4_3926, "the CRC-32 is another one");
-        assert_eq!(checksum(DICTIONARY_V1), FROZEN, "links of version 1 would no longer open");
-        assert!(DICTIONARY_V1.len() < 32_768, "matches reach back no further");
+        assert_eq!(
+            checksum(b"123456789"),
+            0xCBF4_3926,
+            "the CRC-32 is another one"
+        );
+        assert_eq!(
+            checksum(DICTIONARY_V1),
+            FROZEN,
+            "links of version 1 would no longer open"
+        );
+        assert!(
+            DICTIONARY_V1.len() < 32_768,
+            "matches reach back no further"
+        );
     }
 
     /// The checksum of the dictionary of version 1.
@@ -295,11 +330,20 @@ mod tests {
 
     #[test]
     fn the_dictionary_is_used() {
-        let tail = std::str::from_utf8(DICTIONARY_V1).unwrap().lines().rev().take(60);
+        let tail = std::str::from_utf8(DICTIONARY_V1)
+            .unwrap()
+            .lines()
+            .rev()
+            .take(60);
         let text: Vec<&str> = tail.collect();
         let text = text.join("\n");
         let link = encode(&text, 0);
-        assert!(link.len() * 5 < text.len(), "{} characters for {} bytes", link.len(), text.len());
+        assert!(
+            link.len() * 5 < text.len(),
+            "{} characters for {} bytes",
+            link.len(),
+            text.len()
+        );
     }
 
     #[test]
@@ -321,10 +365,16 @@ mod tests {
         check(&format!("{link}="), "links do not have");
         check(&format!("{link}AAAA"), "end");
         check(&link[..link.len() - 4], "end is missing");
-        check(&format!("#v1.{}", "A".repeat(2 << 20)), "more than 1048576 bytes");
+        check(
+            &format!("#v1.{}", "A".repeat(2 << 20)),
+            "more than 1048576 bytes",
+        );
         let mut bytes = checksum(b"").to_le_bytes().to_vec();
         bytes.extend(deflate(&vec![b'a'; limits::TEXT * 20], DICTIONARY_V1));
-        check(&format!("#v1.{}", to_base64(&bytes)), "more than 1048576 bytes");
+        check(
+            &format!("#v1.{}", to_base64(&bytes)),
+            "more than 1048576 bytes",
+        );
         for place in "#v1.".len()..link.len() {
             for replacement in ["A", "b", "_", "."] {
                 let mut other = link.clone();
@@ -339,8 +389,15 @@ mod tests {
     #[test]
     fn a_whole_address_will_do() {
         let link = encode("client A\n", 0);
-        for around in [link.clone(), link[1..].to_owned(), format!(" https://example.org/a/{link}\n")] {
-            assert_eq!(decode(&around).map(|opened| opened.text), Ok("client A\n".to_owned()));
+        for around in [
+            link.clone(),
+            link[1..].to_owned(),
+            format!(" https://example.org/a/{link}\n"),
+        ] {
+            assert_eq!(
+                decode(&around).map(|opened| opened.text),
+                Ok("client A\n".to_owned())
+            );
         }
     }
 

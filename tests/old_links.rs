@@ -3,6 +3,8 @@
 //! `tests/links/` holds links as they were made once: NAME.link has the link and the cursor, NAME.latchkey the text. Files are
 //! added when links get a new version; none is ever changed or taken away.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! The native program as a shell sees it: what it prints and how it ends.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,25 +32,49 @@ impl Drop for Folder {
 
 /// Runs the program: what it printed, on both channels, and its exit status.
 fn run(arguments: &[&str]) -> (String, String, i32) {
-    let output = Command::new(env!("CARGO_BIN_EXE_latchkey")).args(arguments).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_latchkey"))
+        .args(arguments)
+        .output()
+        .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
+    (
+        text(output.stdout),
+        text(output.stderr),
+        output.status.code().unwrap(),
+    )
 }
 
 #[test]
 fn check_says_what_differs_and_where() {
     let folder = Folder::new("check");
     let right = folder.file("right.latchkey", RIGHT);
-    assert_eq!(run(&["check", &right]), (format!("{right}: ok\n1 passed, 0 failed\n"), String::new(), 0));
-    let wrong = folder.file("wrong.latchkey", &RIGHT.replace("=> OK", "=> nil").replace("A-1", "A-2"));
+    assert_eq!(
+        run(&["check", &right]),
+        (
+            format!("{right}: ok\n1 passed, 0 failed\n"),
+            String::new(),
+            0
+        )
+    );
+    let wrong = folder.file(
+        "wrong.latchkey",
+        &RIGHT.replace("=> OK", "=> nil").replace("A-1", "A-2"),
+    );
     let broken = folder.file("broken.latchkey", "client A: q\nschedul\n");
-    let missing = folder.0.join("missing.latchkey").to_str().unwrap().to_owned();
+    let missing = folder
+        .0
+        .join("missing.latchkey")
+        .to_str()
+        .unwrap()
+        .to_owned();
     let (out, err, status) = run(&["check", &right, &wrong, &broken, &missing]);
     let expected = [
         format!("{right}: ok"),
         format!("{wrong}:7: expected nil, got OK"),
         format!("{wrong}:10: expected \"A-2\" no ttl, got \"A-1\" no ttl"),
-        format!("{broken}:2:1: no block begins with `schedul` (did you mean `schedule`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`"),
+        format!(
+            "{broken}:2:1: no block begins with `schedul` (did you mean `schedule`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`"
+        ),
         format!("{missing}: cannot be read: No such file or directory (os error 2)"),
         "1 passed, 3 failed".to_owned(),
     ];
@@ -61,13 +87,22 @@ fn format_prints_or_writes() {
     let folder = Folder::new("format");
     let file = folder.file("a.latchkey", RIGHT);
     let formatted = RIGHT.replace("A one  => OK", "A one                  => OK");
-    assert_eq!(run(&["format", &file]), (formatted.clone(), String::new(), 0));
+    assert_eq!(
+        run(&["format", &file]),
+        (formatted.clone(), String::new(), 0)
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), RIGHT);
-    assert_eq!(run(&["format", &file, "--write"]), (String::new(), String::new(), 0));
+    assert_eq!(
+        run(&["format", &file, "--write"]),
+        (String::new(), String::new(), 0)
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), formatted);
     let broken = folder.file("b.latchkey", "client\n");
     let (out, _, status) = run(&["format", &broken, "--write"]);
-    assert!(out.starts_with(&format!("{broken}:1:7: the client's name is missing")), "{out}");
+    assert!(
+        out.starts_with(&format!("{broken}:1:7: the client's name is missing")),
+        "{out}"
+    );
     assert_eq!(status, 1);
     assert_eq!(std::fs::read_to_string(&broken).unwrap(), "client\n");
 }
@@ -79,9 +114,15 @@ fn links_go_there_and_back() {
     let (link, _, status) = run(&["link", &file]);
     assert!(link.starts_with("#v1.") && link.len() < 150, "{link}");
     assert_eq!(status, 0);
-    assert_eq!(run(&["show", link.trim()]), (RIGHT.to_owned(), String::new(), 0));
+    assert_eq!(
+        run(&["show", link.trim()]),
+        (RIGHT.to_owned(), String::new(), 0)
+    );
     let address = format!("https://example.org/latchkey/{}", link.trim());
-    assert_eq!(run(&["show", &address]), (RIGHT.to_owned(), String::new(), 0));
+    assert_eq!(
+        run(&["show", &address]),
+        (RIGHT.to_owned(), String::new(), 0)
+    );
     let (start, _, _) = run(&["link", "--cursor", "0", &file]);
     assert_eq!(latchkey::link::decode(&start).unwrap().cursor, 0);
     assert_eq!(latchkey::link::decode(&link).unwrap().cursor, 1);
@@ -94,7 +135,10 @@ fn links_go_there_and_back() {
 fn arguments_that_are_not_understood_are_explained() {
     let check = |arguments: &[&str], expected: &str| {
         let (out, err, status) = run(arguments);
-        assert_eq!(err, format!("latchkey: {expected}; `latchkey --help` lists the commands\n"));
+        assert_eq!(
+            err,
+            format!("latchkey: {expected}; `latchkey --help` lists the commands\n")
+        );
         assert_eq!((out.as_str(), status), ("", 2));
     };
     check(&[], "a command is missing");
@@ -104,20 +148,35 @@ fn arguments_that_are_not_understood_are_explained() {
     check(&["format"], "format needs one file");
     check(&["format", "a", "b"], "format needs one file");
     check(&["format", "a", "--wrte"], "format has no option `--wrte`");
-    check(&["link"], "link needs one file, and a number behind --cursor if that is given");
-    check(&["link", "--cursor", "x", "a"], "`x` is no number of actions");
+    check(
+        &["link"],
+        "link needs one file, and a number behind --cursor if that is given",
+    );
+    check(
+        &["link", "--cursor", "x", "a"],
+        "`x` is no number of actions",
+    );
     check(&["link", "--all"], "link has no option `--all`");
     check(&["show"], "show needs one link");
     let folder = Folder::new("arguments");
     let file = folder.file("a.latchkey", RIGHT);
-    check(&["link", &file, "--cursor", "2"], "--cursor 2 is beyond the end of the schedule, which is 1");
+    check(
+        &["link", &file, "--cursor", "2"],
+        "--cursor 2 is beyond the end of the schedule, which is 1",
+    );
 }
 
 #[test]
 fn help_and_version() {
     for arguments in [&["--help"][..], &["-h"], &["help"], &["check", "--help"]] {
         let (out, _, status) = run(arguments);
-        assert!(out.contains("Usage: latchkey COMMAND") && status == 0, "{out}");
+        assert!(
+            out.contains("Usage: latchkey COMMAND") && status == 0,
+            "{out}"
+        );
     }
-    assert_eq!(run(&["--version"]).0, format!("latchkey {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        run(&["--version"]).0,
+        format!("latchkey {}\n", env!("CARGO_PKG_VERSION"))
+    );
 }

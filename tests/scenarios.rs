@@ -8,17 +8,24 @@ wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
 /// Plays the text and fails with everything that is not as it says.
 fn check(path: &str, text: &str) {
-    let failures: Vec<String> = match scenario::check(text) {
-        Ok(failures) => failures
+    let wrong: Vec<String> = match scenario::read(text) {
+        Ok(reading) => scenario::check::check(&reading)
             .iter()
-            .map(|failure| format!("{path}:{failure}"))
+            .map(|difference| {
+                let scenario::check::Difference {
+                    line,
+                    expected,
+                    got,
+                } = difference;
+                format!("{path}:{line}: expected {expected}, got {got}")
+            })
             .collect(),
         Err(errors) => errors
             .iter()
-            .map(|error| format!("{path}:{error}"))
+            .map(|error| format!("{path}: {error}"))
             .collect(),
     };
-    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     let canonical = scenario::format(text).unwrap_or_default();
     assert!(
         canonical == text,

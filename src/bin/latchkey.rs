@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use latchkey::scenario::{self, TextError, check::check, limits};
 use latchkey::link;
+use latchkey::scenario::{self, TextError, check::check, limits};
 
 const HELP: &str = "\
 Latchkey: an exact, repeatable world of distributed locks.
@@ -50,7 +50,10 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
     let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
-    let mut console = Console { out: &mut out, err: &mut err };
+    let mut console = Console {
+        out: &mut out,
+        err: &mut err,
+    };
     match run(&arguments, &mut console) {
         Ok(outcome) => ExitCode::from(outcome as u8),
         // Whoever read what is printed has gone, as `head` does.
@@ -66,7 +69,9 @@ fn run(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
     let Some((command, rest)) = arguments.split_first() else {
         return usage(console, "a command is missing");
     };
-    let wants_help = arguments.iter().any(|argument| *argument == "--help" || *argument == "-h");
+    let wants_help = arguments
+        .iter()
+        .any(|argument| *argument == "--help" || *argument == "-h");
     if wants_help || *command == "help" {
         write!(console.out, "{HELP}")?;
         return Ok(Outcome::Well);
@@ -85,7 +90,10 @@ fn run(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
 }
 
 fn usage(console: &mut Console<'_>, wrong: &str) -> io::Result<Outcome> {
-    writeln!(console.err, "latchkey: {wrong}; `latchkey --help` lists the commands")?;
+    writeln!(
+        console.err,
+        "latchkey: {wrong}; `latchkey --help` lists the commands"
+    )?;
     Ok(Outcome::Usage)
 }
 
@@ -99,9 +107,14 @@ fn unknown_option<'a>(arguments: &[&'a OsStr]) -> Option<&'a OsStr> {
 
 /// A scenario file's text, or why it cannot be had.
 fn read_file(path: &OsStr) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?.len();
+    let size = std::fs::metadata(path)
+        .map_err(|error| format!("cannot be read: {error}"))?
+        .len();
     if size > limits::TEXT as u64 {
-        return Err(format!("is {size} bytes long: expected at most {}", limits::TEXT));
+        return Err(format!(
+            "is {size} bytes long: expected at most {}",
+            limits::TEXT
+        ));
     }
     let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
     String::from_utf8(bytes).map_err(|_| "is not a text in UTF-8".to_owned())
@@ -110,11 +123,20 @@ fn read_file(path: &OsStr) -> Result<String, String> {
 fn report(console: &mut Console<'_>, path: &OsStr, errors: &[TextError]) -> io::Result<()> {
     let path = Path::new(path).display();
     for error in errors {
-        let TextError { line, column, message, expected, .. } = error;
+        let TextError {
+            line,
+            column,
+            message,
+            expected,
+            ..
+        } = error;
         match expected.as_str() {
             "" => writeln!(console.out, "{path}:{line}:{column}: {message}")?,
             expected => {
-                writeln!(console.out, "{path}:{line}:{column}: {message}: expected {expected}")?;
+                writeln!(
+                    console.out,
+                    "{path}:{line}:{column}: {message}: expected {expected}"
+                )?;
             }
         }
     }
@@ -125,7 +147,10 @@ fn report(console: &mut Console<'_>, path: &OsStr, errors: &[TextError]) -> io::
 
 fn check_files(files: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
     if let Some(option) = unknown_option(files) {
-        return usage(console, &format!("check has no option `{}`", option.to_string_lossy()));
+        return usage(
+            console,
+            &format!("check has no option `{}`", option.to_string_lossy()),
+        );
     }
     if files.is_empty() {
         return usage(console, "check needs at least one file");
@@ -134,8 +159,16 @@ fn check_files(files: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcom
     for file in files {
         failed += usize::from(!check_file(file, console)?);
     }
-    writeln!(console.out, "{} passed, {failed} failed", files.len() - failed)?;
-    Ok(if failed == 0 { Outcome::Well } else { Outcome::Wrong })
+    writeln!(
+        console.out,
+        "{} passed, {failed} failed",
+        files.len() - failed
+    )?;
+    Ok(if failed == 0 {
+        Outcome::Well
+    } else {
+        Outcome::Wrong
+    })
 }
 
 /// Checks one file, and says whether it passed.
@@ -157,7 +190,11 @@ fn check_file(file: &OsStr, console: &mut Console<'_>) -> io::Result<bool> {
     };
     let differences = check(&reading);
     for difference in &differences {
-        let scenario::check::Difference { line, expected, got } = difference;
+        let scenario::check::Difference {
+            line,
+            expected,
+            got,
+        } = difference;
         writeln!(console.out, "{path}:{line}: expected {expected}, got {got}")?;
     }
     if differences.is_empty() {
@@ -167,10 +204,14 @@ fn check_file(file: &OsStr, console: &mut Console<'_>) -> io::Result<bool> {
 }
 
 fn format_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
-    let (options, files): (Vec<&OsStr>, Vec<&OsStr>) =
-        arguments.iter().partition(|argument| **argument == "--write");
+    let (options, files): (Vec<&OsStr>, Vec<&OsStr>) = arguments
+        .iter()
+        .partition(|argument| **argument == "--write");
     if let Some(option) = unknown_option(&files) {
-        return usage(console, &format!("format has no option `{}`", option.to_string_lossy()));
+        return usage(
+            console,
+            &format!("format has no option `{}`", option.to_string_lossy()),
+        );
     }
     let [file] = files.as_slice() else {
         return usage(console, "format needs one file");
@@ -187,11 +228,15 @@ fn format_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Ou
     };
     if options.is_empty() {
         write!(console.out, "{formatted}")?;
-    } else if formatted != text {
-        if let Err(error) = std::fs::write(file, formatted) {
-            writeln!(console.err, "{}: cannot be written: {error}", Path::new(file).display())?;
-            return Ok(Outcome::Wrong);
-        }
+    } else if formatted != text
+        && let Err(error) = std::fs::write(file, formatted)
+    {
+        writeln!(
+            console.err,
+            "{}: cannot be written: {error}",
+            Path::new(file).display()
+        )?;
+        return Ok(Outcome::Wrong);
     }
     Ok(Outcome::Well)
 }
@@ -217,10 +262,18 @@ fn link_of_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<O
                 Err(_) => return usage(console, &format!("`{number}` is no number of actions")),
             }
         }
-        _ => return usage(console, "link needs one file, and a number behind --cursor if that is given"),
+        _ => {
+            return usage(
+                console,
+                "link needs one file, and a number behind --cursor if that is given",
+            );
+        }
     };
     if unknown_option(&[file]).is_some() {
-        return usage(console, &format!("link has no option `{}`", file.to_string_lossy()));
+        return usage(
+            console,
+            &format!("link has no option `{}`", file.to_string_lossy()),
+        );
     }
     let Some(text) = text_of(file, console)? else {
         return Ok(Outcome::Wrong);

@@ -144,7 +144,14 @@ fn why_it_passed(write: &HeldWrite<'_>) -> String {
                 "the fence let it pass because the stored token was {stored} too, and equal tokens pass"
             )
         }
-        _ => format!("the fence let it pass: {}", write.row.fence_texts()),
+        (true, _, Some(stored)) => format!(
+            "the fence let it pass because {} held although the row stored {stored}",
+            write.row.fence_texts()
+        ),
+        (true, _, None) => format!(
+            "the fence let it pass because {} held",
+            write.row.fence_texts()
+        ),
     }
 }
 

@@ -212,7 +212,11 @@ fn key_of(key: &[&str], row: &RowFact) -> String {
 }
 
 fn watched_values(setup: &Setup, write: &WriteFact, row: &RowFact) -> Vec<ColumnValues> {
-    let integer = |value: Option<&Value>| value.and_then(Value::as_i64);
+    // Tokens that are kept as text are integers all the same.
+    let integer = |value: Option<&Value>| match value? {
+        Value::Text(text) => text.parse().ok(),
+        value => value.as_i64(),
+    };
     let columns: BTreeSet<&str> = setup
         .watches
         .iter()

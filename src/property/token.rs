@@ -4,6 +4,7 @@
 //! client sees it. A counter or a row that was set before the schedule is no history: what counts is what the schedule drew.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::Property;
 use super::findings::{Findings, Here};
@@ -13,12 +14,39 @@ use crate::sim::action::ClientId;
 /// What is remembered of the tokens that were drawn for one watched lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct TokenMemory {
-    /// Every token, with the acquisition that it was drawn for; `None`: its client had no lock.
-    drawn: BTreeMap<(i64, Option<Acquisition>), ClientId>,
+    /// Every token, and who was handed it first. Shared between judges, as it grows with the schedule.
+    handed: Arc<BTreeMap<i64, ClientId>>,
+    /// The smallest and the largest token that was drawn for each acquisition.
+    drawn: BTreeMap<Acquisition, Extremes>,
+    /// The tokens that a client drew for its acquisition; it may be told of them again.
+    own: BTreeMap<ClientId, BTreeSet<i64>>,
     /// Tokens that a client drew before it took the lock; its next taking is what they are for.
     early: BTreeMap<ClientId, BTreeSet<i64>>,
     /// The latest token of each client.
     latest: BTreeMap<ClientId, i64>,
+}
+
+/// The smallest and the largest of some tokens, and who drew them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Extremes {
+    least: (i64, ClientId),
+    most: (i64, ClientId),
+}
+
+impl Extremes {
+    fn of(token: i64, client: ClientId) -> Extremes {
+        Extremes {
+            least: (token, client),
+            most: (token, client),
+        }
+    }
+
+    fn and(self, other: Extremes) -> Extremes {
+        Extremes {
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+        }
+    }
 }
 
 impl TokenMemory {
@@ -31,15 +59,41 @@ impl TokenMemory {
         token: i64,
         acquisition: Option<Acquisition>,
     ) {
-        self.judge_unique(here, findings, client, token, acquisition);
+        let is_told_again = acquisition.is_some()
+            && self
+                .own
+                .get(&client)
+                .is_some_and(|own| own.contains(&token));
+        if !is_told_again {
+            self.judge_unique(here, findings, client, token);
+        }
         match acquisition {
-            Some(acquisition) => self.judge_order(here, findings, client, token, acquisition),
+            Some(acquisition) => self.drew_for(here, findings, client, token, acquisition),
             None => {
                 self.early.entry(client).or_default().insert(token);
             }
         }
-        self.drawn.entry((token, acquisition)).or_insert(client);
+        if !self.handed.contains_key(&token) {
+            Arc::make_mut(&mut self.handed).insert(token, client);
+        }
         self.latest.insert(client, token);
+    }
+
+    fn drew_for(
+        &mut self,
+        here: Here<'_>,
+        findings: &mut Findings,
+        client: ClientId,
+        token: i64,
+        acquisition: Acquisition,
+    ) {
+        self.judge_order(here, findings, client, token, acquisition);
+        self.own.entry(client).or_default().insert(token);
+        let drawn = Extremes::of(token, client);
+        self.drawn
+            .entry(acquisition)
+            .and_modify(|extremes| *extremes = extremes.and(drawn))
+            .or_insert(drawn);
     }
 
     /// A client took the lock: what it drew before is for this acquisition.
@@ -50,19 +104,15 @@ impl TokenMemory {
         client: ClientId,
         acquisition: Acquisition,
     ) {
+        self.own.remove(&client);
         for token in self.early.remove(&client).unwrap_or_default() {
-            if self.drawn.get(&(token, None)) == Some(&client) {
-                self.drawn.remove(&(token, None));
-            }
-            self.judge_order(here, findings, client, token, acquisition);
-            self.drawn
-                .entry((token, Some(acquisition)))
-                .or_insert(client);
+            self.drew_for(here, findings, client, token, acquisition);
         }
     }
 
     /// A client's run ended, it crashed, or it begins anew.
     pub fn run_over(&mut self, client: ClientId) {
+        self.own.remove(&client);
         self.early.remove(&client);
         self.latest.remove(&client);
     }
@@ -72,24 +122,11 @@ impl TokenMemory {
         self.latest.get(&client).copied()
     }
 
-    fn judge_unique(
-        &self,
-        here: Here<'_>,
-        findings: &mut Findings,
-        client: ClientId,
-        token: i64,
-        acquisition: Option<Acquisition>,
-    ) {
-        let mut same = self
-            .drawn
-            .range((token, None)..=(token, Some(Acquisition(u32::MAX))));
-        let other = same.find(|((_, drawn_for), _)| {
-            drawn_for.is_none() || acquisition.is_none() || *drawn_for != acquisition
-        });
-        if let Some((_, &earlier)) = other {
+    fn judge_unique(&self, here: Here<'_>, findings: &mut Findings, client: ClientId, token: i64) {
+        let name = here.name(client);
+        if let Some(&earlier) = self.handed.get(&token) {
             let because = format!(
-                "{} was handed token {token} at {}, and {} had been handed {token} before.",
-                here.name(client),
+                "{name} was handed token {token} at {}, and {} had been handed {token} before.",
                 here.time(),
                 if earlier == client {
                     "it"
@@ -97,26 +134,21 @@ impl TokenMemory {
                     here.name(earlier)
                 }
             );
-            findings.broke(
+            return findings.broke(
                 here,
                 Property::TokensUnique,
                 vec![earlier, client],
                 vec![token, token],
                 because,
             );
-            return;
         }
-        let before = self.drawn.iter().find(|((drawn, _), _)| *drawn != token);
-        if let Some(((drawn, _), &earlier)) = before {
-            findings.tested(Property::TokensUnique, || {
-                let name = here.name(client);
-                match earlier == client {
-                    true => format!("{name} was handed {drawn}, and then {token}."),
-                    false => format!(
-                        "{} was handed {drawn}, and {name} was handed {token}.",
-                        here.name(earlier)
-                    ),
-                }
+        if let Some((drawn, &earlier)) = self.handed.iter().next() {
+            findings.tested(Property::TokensUnique, || match earlier == client {
+                true => format!("{name} was handed {drawn}, and then {token}."),
+                false => format!(
+                    "{} was handed {drawn}, and {name} was handed {token}.",
+                    here.name(earlier)
+                ),
             });
         }
     }
@@ -130,17 +162,12 @@ impl TokenMemory {
         acquisition: Acquisition,
     ) {
         let name = here.name(client);
-        let others = || {
-            self.drawn
-                .iter()
-                .filter_map(|((drawn, drawn_for), client)| {
-                    drawn_for.map(|drawn_for| (*drawn, drawn_for, *client))
-                })
-        };
-        let larger_for_older = others()
-            .filter(|(drawn, drawn_for, _)| *drawn_for < acquisition && *drawn > token)
-            .max_by_key(|(drawn, ..)| *drawn);
-        if let Some((drawn, _, other)) = larger_for_older {
+        let older = self.drawn.range(..acquisition);
+        let most = older.map(|(_, extremes)| extremes.most).max();
+        let after = Acquisition(acquisition.0 + 1);
+        let newer = self.drawn.range(after..);
+        let least = newer.map(|(_, extremes)| extremes.least).min();
+        if let Some((drawn, other)) = most.filter(|(drawn, _)| *drawn > token) {
             let because = format!(
                 "{name} drew token {token} at {}, though {}, whose lock is older, holds token {drawn}: the older lock has the \
                  larger token.",
@@ -155,10 +182,7 @@ impl TokenMemory {
                 because,
             );
         }
-        let smaller_for_newer = others()
-            .filter(|(drawn, drawn_for, _)| *drawn_for > acquisition && *drawn < token)
-            .min_by_key(|(drawn, ..)| *drawn);
-        if let Some((drawn, _, other)) = smaller_for_newer {
+        if let Some((drawn, other)) = least.filter(|(drawn, _)| *drawn < token) {
             let because = format!(
                 "{name} drew token {token} at {}, though {}, who took the lock after {name}, had drawn token {drawn} before: the \
                  older lock has the larger token.",
@@ -173,37 +197,37 @@ impl TokenMemory {
                 because,
             );
         }
-        let in_order =
-            others().find(|(drawn, drawn_for, _)| *drawn_for != acquisition && *drawn != token);
-        if let Some((drawn, drawn_for, other)) = in_order {
-            let (first, second) = if drawn_for < acquisition {
-                ((other, drawn), (client, token))
-            } else {
-                ((client, token), (other, drawn))
-            };
-            findings.tested(Property::TokensInOrder, || {
-                let ((name, token), (other, later)) = (
-                    (here.name(first.0), first.1),
-                    (here.name(second.0), second.1),
-                );
-                match first.0 == second.0 {
-                    true => format!("{name} took the lock twice, and drew {token} and then {later}."),
-                    false => format!(
-                        "{name} took the lock first and drew {token}, {other} took it later and drew {later}."
-                    ),
-                }
-            });
-        }
+        let earlier = most.filter(|(drawn, _)| *drawn < token);
+        let later = least.filter(|(drawn, _)| *drawn > token);
+        let in_order = match (earlier, later) {
+            (Some((drawn, other)), _) => [(other, drawn), (client, token)],
+            (None, Some((drawn, other))) => [(client, token), (other, drawn)],
+            (None, None) => return,
+        };
+        findings.tested(Property::TokensInOrder, || {
+            in_order_in_words(here, in_order)
+        });
     }
 
     /// Gives every acquisition its new number.
     pub fn renumber(&mut self, new: impl Fn(Acquisition) -> Acquisition) {
-        let drawn = std::mem::take(&mut self.drawn);
-        for ((token, acquisition), client) in drawn {
+        for (acquisition, drawn) in std::mem::take(&mut self.drawn) {
             self.drawn
-                .entry((token, acquisition.map(&new)))
-                .or_insert(client);
+                .entry(new(acquisition))
+                .and_modify(|extremes| *extremes = extremes.and(drawn))
+                .or_insert(drawn);
         }
+    }
+}
+
+fn in_order_in_words(here: Here<'_>, [first, second]: [(ClientId, i64); 2]) -> String {
+    let (name, other) = (here.name(first.0), here.name(second.0));
+    let (token, later) = (first.1, second.1);
+    match first.0 == second.0 {
+        true => format!("{name} took the lock twice, and drew {token} and then {later}."),
+        false => format!(
+            "{name} took the lock first and drew {token}, {other} took it later and drew {later}."
+        ),
     }
 }
 

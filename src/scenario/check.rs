@@ -35,14 +35,26 @@ pub fn check(reading: &Reading) -> Vec<Difference> {
 
 /// The same for a scenario that has been run.
 pub fn differences(reading: &Reading, timeline: &Timeline) -> Vec<Difference> {
-    let schedule = reading.schedule.iter().zip(timeline.entries()).filter_map(|(line, entry)| {
-        let (expected, got) = difference_of_reply(line.expected.as_deref(), entry)?;
-        Some(Difference { line: line.line, expected, got })
-    });
+    let schedule = reading
+        .schedule
+        .iter()
+        .zip(timeline.entries())
+        .filter_map(|(line, entry)| {
+            let (expected, got) = difference_of_reply(line.expected.as_deref(), entry)?;
+            Some(Difference {
+                line: line.line,
+                expected,
+                got,
+            })
+        });
     let end = End::of(timeline);
     let expectations = reading.expectations.iter().filter_map(|line| {
         let (expected, got) = end.difference(&line.expectation)?;
-        Some(Difference { line: line.line, expected, got })
+        Some(Difference {
+            line: line.line,
+            expected,
+            got,
+        })
     });
     let mut all: Vec<Difference> = schedule.chain(expectations).collect();
     all.sort_by_key(|difference| difference.line);
@@ -55,7 +67,9 @@ fn difference_of_reply(expected: Option<&str>, entry: &Entry) -> Option<(String,
         return Some((expected.to_owned(), format!("not possible: {why}")));
     }
     let expected = expected?;
-    let got = entry.reply_in_short().unwrap_or_else(|| "no reply".to_owned());
+    let got = entry
+        .reply_in_short()
+        .unwrap_or_else(|| "no reply".to_owned());
     (!is_same_reply(expected, &got)).then(|| (expected.to_owned(), got))
 }
 
@@ -63,7 +77,10 @@ fn difference_of_reply(expected: Option<&str>, entry: &Entry) -> Option<(String,
 pub fn is_same_reply(expected: &str, got: &str) -> bool {
     let words = |text: &str| {
         let words = text.split(|other: char| other == ' ' || other.is_control());
-        words.filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<String>>()
+        words
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect::<Vec<String>>()
     };
     words(expected) == words(got)
 }
@@ -83,7 +100,11 @@ impl<'t> End<'t> {
             setup: timeline.setup(),
             world: timeline.moment(timeline.len()).world,
             verdicts: timeline.verdicts(timeline.len()),
-            ledger: timeline.entries().iter().flat_map(|entry| &entry.ledger).collect(),
+            ledger: timeline
+                .entries()
+                .iter()
+                .flat_map(|entry| &entry.ledger)
+                .collect(),
         }
     }
 
@@ -93,7 +114,11 @@ impl<'t> End<'t> {
             Expectation::Holds(property) => ("holds".to_owned(), self.verdict(*property)),
             Expectation::Broken(property) => ("broken".to_owned(), self.verdict(*property)),
             Expectation::NotTested(property) => ("not tested".to_owned(), self.verdict(*property)),
-            Expectation::Row { table, key, columns } => {
+            Expectation::Row {
+                table,
+                key,
+                columns,
+            } => {
                 return self.difference_of_row(table, key, columns.as_deref());
             }
             Expectation::Key { key, value, ttl } => {
@@ -124,26 +149,47 @@ impl<'t> End<'t> {
     }
 
     pub(super) fn writes(&self) -> String {
-        let writes = self.ledger.iter().map(|entry| print_write(&ExpectedWrite::of(entry, self.setup)));
+        let writes = self
+            .ledger
+            .iter()
+            .map(|entry| print_write(&ExpectedWrite::of(entry, self.setup)));
         list(writes)
     }
 
     pub(super) fn charges(&self) -> String {
-        let charges = self.world.gateway.charges().iter().enumerate().map(|(place, charge)| {
-            let refunded = if charge.refunded { " refunded" } else { "" };
-            format!("{} {} {}{refunded}", Gateway::name_of(place), charge.order, charge.amount)
-        });
+        let charges = self
+            .world
+            .gateway
+            .charges()
+            .iter()
+            .enumerate()
+            .map(|(place, charge)| {
+                let refunded = if charge.refunded { " refunded" } else { "" };
+                format!(
+                    "{} {} {}{refunded}",
+                    Gateway::name_of(place),
+                    charge.order,
+                    charge.amount
+                )
+            });
         list(charges)
     }
 
     pub(super) fn client(&self, name: &str) -> String {
-        let place = self.setup.clients.iter().position(|client| client.name == name);
+        let place = self
+            .setup
+            .clients
+            .iter()
+            .position(|client| client.name == name);
         let declaration = place.and_then(|place| self.setup.clients.get(place));
         let protocol = declaration
             .and_then(|client| client.protocol)
             .and_then(|index| self.setup.protocols.get(index));
         let client = place.and_then(|place| self.world.clients.get(place));
-        client.map_or_else(|| "no such client".to_owned(), |client| client.state_in_words(protocol))
+        client.map_or_else(
+            || "no such client".to_owned(),
+            |client| client.state_in_words(protocol),
+        )
     }
 
     // Keys.
@@ -155,7 +201,9 @@ impl<'t> End<'t> {
         ttl: Option<Option<u64>>,
     ) -> Option<(String, String)> {
         let state = self.world.store.get(key);
-        let got = state.as_ref().map(|state| read_key(&self.world.store, key, state));
+        let got = state
+            .as_ref()
+            .map(|state| read_key(&self.world.store, key, state));
         let got_ttl = state.as_ref().map(|state| state.remaining);
         let is_same_value = match (value, &got) {
             (Some(value), Some(got)) => is_same_reply(value, got),
@@ -166,7 +214,10 @@ impl<'t> End<'t> {
             return None;
         }
         let shown_ttl = got_ttl.filter(|_| ttl.is_some());
-        Some((print_key_state(value, ttl), print_key_state(got.as_deref(), shown_ttl)))
+        Some((
+            print_key_state(value, ttl),
+            print_key_state(got.as_deref(), shown_ttl),
+        ))
     }
 
     // Rows.
@@ -178,8 +229,11 @@ impl<'t> End<'t> {
         columns: Option<&[(String, String)]>,
     ) -> Option<(String, String)> {
         let expected = columns.map_or_else(|| "none".to_owned(), print_columns);
-        let names: Vec<String> =
-            columns.unwrap_or_default().iter().map(|(name, _)| quote_name(name)).collect();
+        let names: Vec<String> = columns
+            .unwrap_or_default()
+            .iter()
+            .map(|(name, _)| quote_name(name))
+            .collect();
         let Some(view) = self.world.database.table(table) else {
             return Some((expected, "there is no such table".to_owned()));
         };
@@ -189,8 +243,16 @@ impl<'t> End<'t> {
             .zip(key)
             .map(|(name, literal)| format!("{} <=> {literal}", quote_name(name)))
             .collect();
-        let from = format!("FROM {} WHERE {}", quote_name(table), conditions.join(" AND "));
-        let shown = if names.is_empty() { "1".to_owned() } else { names.join(", ") };
+        let from = format!(
+            "FROM {} WHERE {}",
+            quote_name(table),
+            conditions.join(" AND ")
+        );
+        let shown = if names.is_empty() {
+            "1".to_owned()
+        } else {
+            names.join(", ")
+        };
         let found = match query(&self.world.database, &format!("SELECT {shown} {from}")) {
             Ok(rows) => rows.into_iter().next(),
             Err(error) => return Some((expected, error)),
@@ -210,12 +272,16 @@ impl<'t> End<'t> {
         let sql = format!("SELECT {} {from}", comparisons.join(" + "));
         let equal = query(&self.world.database, &sql);
         let is_same = equal.is_ok_and(|rows| {
-            let count = rows.first().and_then(|row| row.first()).and_then(Value::as_i64);
+            let count = rows
+                .first()
+                .and_then(|row| row.first())
+                .and_then(Value::as_i64);
             count.is_some_and(|count| usize::try_from(count) == Ok(columns.len()))
         });
         let named = columns.iter().zip(&found);
-        let got: Vec<(String, String)> =
-            named.map(|((name, _), value)| (name.clone(), value.to_literal())).collect();
+        let got: Vec<(String, String)> = named
+            .map(|((name, _), value)| (name.clone(), value.to_literal()))
+            .collect();
         (!is_same).then(|| (expected, print_columns(&got)))
     }
 }
@@ -226,7 +292,10 @@ pub(super) fn quote_name(name: &str) -> String {
 }
 
 pub(super) fn print_columns(columns: &[(String, String)]) -> String {
-    let columns: Vec<String> = columns.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let columns: Vec<String> = columns
+        .iter()
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
     columns.join(", ")
 }
 
@@ -262,9 +331,15 @@ pub(super) fn read_key(store: &Store, key: &[u8], state: &KeyState) -> String {
         StoreValue::SortedSet(_) => &[b"ZRANGE", key, b"0", b"-1", b"WITHSCORES"],
     };
     let argv: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
-    let input = StoreInput::Command { connection: CONNECTION, argv: &argv, now: 0 };
+    let input = StoreInput::Command {
+        connection: CONNECTION,
+        argv: &argv,
+        now: 0,
+    };
     let replies = store.clone().apply(input).replies;
-    replies.last().map_or_else(|| "no reply".to_owned(), |(_, reply)| reply.print_short())
+    replies
+        .last()
+        .map_or_else(|| "no reply".to_owned(), |(_, reply)| reply.print_short())
 }
 
 /// The rows that a query gives on a connection of its own, or the error in words.
@@ -324,7 +399,10 @@ schedule
     /// Checks that these lines differ: each with its expected and got text.
     fn check_lines(lines: &str, expected: &[(&str, &str)]) {
         let reading = super::super::read(&format!("{SETUP}{lines}")).unwrap_or_else(|errors| {
-            panic!("{lines}: {}", errors.iter().map(ToString::to_string).collect::<String>())
+            panic!(
+                "{lines}: {}",
+                errors.iter().map(ToString::to_string).collect::<String>()
+            )
         });
         let differences = check(&reading);
         // Why an action is not possible is the world's to say.
@@ -336,28 +414,51 @@ schedule
             .iter()
             .map(|difference| (difference.expected.clone(), got(difference)))
             .collect();
-        let expected: Vec<(String, String)> =
-            expected.iter().map(|(expected, got)| ((*expected).into(), (*got).into())).collect();
+        let expected: Vec<(String, String)> = expected
+            .iter()
+            .map(|(expected, got)| ((*expected).into(), (*got).into()))
+            .collect();
         assert_eq!(differences, expected, "{lines}");
     }
 
     #[test]
     fn replies_that_differ_are_found() {
-        check_lines("  A one => \"v\"\n  C> GET n => \"5\"\n  C> SELECT c FROM t => 2.50", &[]);
-        check_lines("  A one => nil\n  C> GET n => 5", &[("nil", "\"v\""), ("5", "\"5\"")]);
-        check_lines("  C> NONSENSE => OK", &[("OK", "ERR unknown command 'NONSENSE', with args beginning with: ")]);
+        check_lines(
+            "  A one => \"v\"\n  C> GET n => \"5\"\n  C> SELECT c FROM t => 2.50",
+            &[],
+        );
+        check_lines(
+            "  A one => nil\n  C> GET n => 5",
+            &[("nil", "\"v\""), ("5", "\"5\"")],
+        );
+        check_lines(
+            "  C> NONSENSE => OK",
+            &[(
+                "OK",
+                "ERR unknown command 'NONSENSE', with args beginning with: ",
+            )],
+        );
         check_lines("  A one\n  A one => OK", &[("OK", "not possible")]);
-        check_lines("  restart A", &[("an action that is possible", "not possible")]);
+        check_lines(
+            "  restart A",
+            &[("an action that is possible", "not possible")],
+        );
     }
 
     #[test]
     fn ends_that_differ_are_found() {
         let at_end = |line: &str, expected: &[(&str, &str)]| {
-            check_lines(&format!("  A one\n  clock +100ms\nexpect\n  {line}"), expected);
+            check_lines(
+                &format!("  A one\n  clock +100ms\nexpect\n  {line}"),
+                expected,
+            );
         };
         at_end("t 1, 'x': c 2.5, d NULL", &[]);
         at_end("t 1, 'X': c '2.50'", &[]);
-        at_end("t 1, 'x': c 3, d NULL", &[("c 3, d NULL", "c 2.50, d NULL")]);
+        at_end(
+            "t 1, 'x': c 3, d NULL",
+            &[("c 3, d NULL", "c 2.50, d NULL")],
+        );
         at_end("t 1, 'x': d 0", &[("d 0", "d NULL")]);
         at_end("t 2, 'x': c 3", &[("c 3", "none")]);
         at_end("t 2, 'x': none", &[]);
@@ -365,8 +466,14 @@ schedule
         at_end("key k: \"v\" ttl 900ms", &[]);
         at_end("key k: \"v\"", &[]);
         at_end("key k: \"w\"", &[("\"w\"", "\"v\"")]);
-        at_end("key k: \"v\" ttl 1s", &[("\"v\" ttl 1000ms", "\"v\" ttl 900ms")]);
-        at_end("key k: \"v\" no ttl", &[("\"v\" no ttl", "\"v\" ttl 900ms")]);
+        at_end(
+            "key k: \"v\" ttl 1s",
+            &[("\"v\" ttl 1000ms", "\"v\" ttl 900ms")],
+        );
+        at_end(
+            "key k: \"v\" no ttl",
+            &[("\"v\" no ttl", "\"v\" ttl 900ms")],
+        );
         at_end("key k: none", &[("none", "\"v\"")]);
         at_end("key x: none", &[]);
         at_end("key x: \"v\" no ttl", &[("\"v\" no ttl", "none")]);
@@ -376,9 +483,15 @@ schedule
         at_end("writes: none", &[]);
         at_end("writes: A accepted", &[("A accepted", "none")]);
         at_end("charges: ch-1 o 5", &[("ch-1 o 5", "none")]);
-        at_end("client A: done, believes k", &[("done, believes k", "done")]);
+        at_end(
+            "client A: done, believes k",
+            &[("done, believes k", "done")],
+        );
         at_end("client C: console only", &[]);
-        at_end("holds: stock is never negative", &[("holds", &verdict_of("stock is never negative"))]);
+        at_end(
+            "holds: stock is never negative",
+            &[("holds", &verdict_of("stock is never negative"))],
+        );
     }
 
     /// The verdict on a property at the end of the schedule above, with its reason.
@@ -386,7 +499,10 @@ schedule
         let reading = super::super::read(&format!("{SETUP}  A one\n  clock +100ms")).unwrap();
         let actions = reading.schedule.iter().map(|line| line.action.clone());
         let timeline = Timeline::replay(reading.setup.clone(), actions);
-        let property = Property::ALL.iter().find(|property| property.sentence() == sentence).unwrap();
+        let property = Property::ALL
+            .iter()
+            .find(|property| property.sentence() == sentence)
+            .unwrap();
         End::of(&timeline).verdict(*property)
     }
 }

@@ -33,7 +33,11 @@ impl Editor {
     fn new(text: &str) -> Result<Editor, Vec<TextError>> {
         let tree = parse_only(text)?;
         let lines = lines::split(text).into_iter().map(str::to_owned).collect();
-        Ok(Editor { lines, tree, changes: Vec::new() })
+        Ok(Editor {
+            lines,
+            tree,
+            changes: Vec::new(),
+        })
     }
 
     fn blocks(&self) -> impl Iterator<Item = &Block> {
@@ -54,7 +58,9 @@ impl Editor {
     fn remove_block(&mut self, place: Place) {
         let (from, mut to) = (place.line.saturating_sub(1), place.last);
         let is_blank = |line: Option<&String>| line.is_none_or(|line| line.trim().is_empty());
-        let before = from.checked_sub(1).and_then(|before| self.lines.get(before));
+        let before = from
+            .checked_sub(1)
+            .and_then(|before| self.lines.get(before));
         if is_blank(before) && to < self.lines.len() && is_blank(self.lines.get(to)) {
             to += 1;
         }
@@ -70,7 +76,10 @@ impl Editor {
             let to = to.min(self.lines.len());
             self.lines.splice(from.min(to)..to, lines);
         }
-        self.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+        self.lines
+            .iter()
+            .flat_map(|line| [line.as_str(), "\n"])
+            .collect()
     }
 
     /// The line (from 0) before which blocks go that stand before the clients and the schedule, above the comments on what
@@ -84,12 +93,26 @@ impl Editor {
         let Some(mut line) = line else {
             return (self.lines.len(), false);
         };
-        while line > 0 && self.lines.get(line - 1).is_some_and(|above| above.starts_with('#')) {
+        while line > 0
+            && self
+                .lines
+                .get(line - 1)
+                .is_some_and(|above| above.starts_with('#'))
+        {
             line -= 1;
         }
         // The comment at the top is the title.
-        if line == 0 && self.lines.first().is_some_and(|first| first.starts_with('#')) {
-            line = self.lines.iter().take_while(|line| line.starts_with('#')).count();
+        if line == 0
+            && self
+                .lines
+                .first()
+                .is_some_and(|first| first.starts_with('#'))
+        {
+            line = self
+                .lines
+                .iter()
+                .take_while(|line| line.starts_with('#'))
+                .count();
         }
         (line, true)
     }
@@ -134,12 +157,17 @@ impl Editor {
             _ => None,
         })
     }
-
 }
 
 /// One error of a change.
 fn refused<T>(line: usize, message: String, expected: String) -> Result<T, Vec<TextError>> {
-    Err(vec![TextError { line, column: 1, length: 1, message, expected }])
+    Err(vec![TextError {
+        line,
+        column: 1,
+        length: 1,
+        message,
+        expected,
+    }])
 }
 
 /// A line and the comment behind it.
@@ -161,23 +189,38 @@ pub fn add_client(text: &str, name: &str, protocol: Option<&str>) -> Edited {
     let lines = editor.client_lines();
     if !is_name(name) || is_reserved(name) {
         let message = format!("no client can be called {}", quoted(name));
-        return refused(1, message, "letters, digits, `_` or `-`, beginning with a letter".to_owned());
+        return refused(
+            1,
+            message,
+            "letters, digits, `_` or `-`, beginning with a letter".to_owned(),
+        );
     }
-    let taken = lines.iter().find(|(clients, _, _)| has_client(clients, name));
+    let taken = lines
+        .iter()
+        .find(|(clients, _, _)| has_client(clients, name));
     if let Some((_, _, place)) = taken {
         let message = format!("there is another client called {}", quoted(name));
         return refused(place.line, message, "a name of its own".to_owned());
     }
     let runs_it = |clients: &Clients| {
-        clients.protocol.as_ref().map(|protocol| protocol.text.as_str()) == protocol
+        clients
+            .protocol
+            .as_ref()
+            .map(|protocol| protocol.text.as_str())
+            == protocol
     };
     let like = lines.iter().find(|(clients, _, _)| runs_it(clients));
-    let named = |text: &str| Named { text: text.to_owned(), place: Place::default() };
+    let named = |text: &str| Named {
+        text: text.to_owned(),
+        place: Place::default(),
+    };
     let new = Clients {
         names: vec![named(name)],
         protocol: protocol.map(named),
         rounds: 1,
-        parameters: like.map(|(clients, _, _)| clients.parameters.clone()).unwrap_or_default(),
+        parameters: like
+            .map(|(clients, _, _)| clients.parameters.clone())
+            .unwrap_or_default(),
     };
     match lines.last() {
         None => editor.insert_blocks(&["schedule", "expect"], vec![vec![print::clients(&new)]]),
@@ -199,7 +242,11 @@ pub fn add_client(text: &str, name: &str, protocol: Option<&str>) -> Edited {
 fn no_client<T>(lines: &[ClientLine], name: &str) -> Result<T, Vec<TextError>> {
     let names = lines.iter().flat_map(|(clients, _, _)| &clients.names);
     let known: Vec<&str> = names.map(|name| name.text.as_str()).collect();
-    refused(1, format!("no client is called {}", quoted(name)), one_of(&known))
+    refused(
+        1,
+        format!("no client is called {}", quoted(name)),
+        one_of(&known),
+    )
 }
 
 fn has_client(clients: &Clients, name: &str) -> bool {
@@ -225,12 +272,18 @@ pub fn remove_client(text: &str, name: &str) -> Edited {
 
 fn remove_client_from(editor: &mut Editor, name: &str) -> Result<(), Vec<TextError>> {
     let lines = editor.client_lines();
-    let Some((clients, _, place)) = lines.iter().find(|(clients, _, _)| has_client(clients, name))
+    let Some((clients, _, place)) = lines
+        .iter()
+        .find(|(clients, _, _)| has_client(clients, name))
     else {
         return no_client(&lines, name);
     };
-    let kept: Vec<&str> =
-        clients.names.iter().map(|other| other.text.as_str()).filter(|other| *other != name).collect();
+    let kept: Vec<&str> = clients
+        .names
+        .iter()
+        .map(|other| other.text.as_str())
+        .filter(|other| *other != name)
+        .collect();
     match (clients.names.first(), clients.names.last()) {
         (Some(first), Some(last)) if !kept.is_empty() => {
             let line = place.line.saturating_sub(1);
@@ -295,24 +348,40 @@ fn names_client(choice: &Choice, name: &str) -> bool {
 pub fn set_rounds(text: &str, name: &str, rounds: u32) -> Edited {
     let mut editor = Editor::new(text)?;
     let lines = editor.client_lines();
-    let Some((clients, comment, place)) =
-        lines.iter().find(|(clients, _, _)| has_client(clients, name))
+    let Some((clients, comment, place)) = lines
+        .iter()
+        .find(|(clients, _, _)| has_client(clients, name))
     else {
         return no_client(&lines, name);
     };
-    let at = clients.names.iter().position(|other| other.text == name).unwrap_or_default();
+    let at = clients
+        .names
+        .iter()
+        .position(|other| other.text == name)
+        .unwrap_or_default();
     let (before, others) = clients.names.split_at(at);
     let (this, behind) = others.split_at(1.min(others.len()));
-    let declared: Vec<Clients> = [(before, clients.rounds), (this, rounds), (behind, clients.rounds)]
-        .into_iter()
-        .filter(|(names, _)| !names.is_empty())
-        .map(|(names, rounds)| Clients { names: names.to_vec(), rounds, ..clients.clone() })
-        .collect();
+    let declared: Vec<Clients> = [
+        (before, clients.rounds),
+        (this, rounds),
+        (behind, clients.rounds),
+    ]
+    .into_iter()
+    .filter(|(names, _)| !names.is_empty())
+    .map(|(names, rounds)| Clients {
+        names: names.to_vec(),
+        rounds,
+        ..clients.clone()
+    })
+    .collect();
     let declared: Vec<String> = declared
         .iter()
         .enumerate()
         .map(|(place, clients)| {
-            with_comment(print::clients(clients), comment.as_ref().filter(|_| place == 0))
+            with_comment(
+                print::clients(clients),
+                comment.as_ref().filter(|_| place == 0),
+            )
         })
         .collect();
     let line = place.line.saturating_sub(1);
@@ -337,9 +406,15 @@ pub fn add_protocol(text: &str, source: &str, name: &str) -> Edited {
     let mut blocks = Vec::new();
     let mut renamed = BTreeMap::new();
     for block in source.blocks() {
-        let lines = source.lines.get(block.place.line - 1..block.place.last).unwrap_or_default();
+        let lines = source
+            .lines
+            .get(block.place.line - 1..block.place.last)
+            .unwrap_or_default();
         match &block.kind {
-            BlockKind::Script { name, lines: script } if needs.scripts.contains(&name.text) => {
+            BlockKind::Script {
+                name,
+                lines: script,
+            } if needs.scripts.contains(&name.text) => {
                 let taken = scripts_of(&editor.tree);
                 if taken.get(&name.text) == Some(&script.join("\n").into_bytes()) {
                     continue;
@@ -366,10 +441,18 @@ pub fn add_protocol(text: &str, source: &str, name: &str) -> Edited {
             _ => {}
         }
     }
-    let lines = source.lines.get(place.line - 1..place.last).unwrap_or_default();
+    let lines = source
+        .lines
+        .get(place.line - 1..place.last)
+        .unwrap_or_default();
     let new = free_name(name, |name| editor.protocol(name).is_some());
     let lines = with_header(lines, name, &new);
-    blocks.push(lines.iter().map(|line| with_scripts_renamed(line, &renamed)).collect());
+    blocks.push(
+        lines
+            .iter()
+            .map(|line| with_scripts_renamed(line, &renamed))
+            .collect(),
+    );
     editor.insert_blocks(&["client", "schedule", "expect"], blocks);
     Ok(editor.finish())
 }
@@ -383,23 +466,38 @@ struct Needs {
 impl Needs {
     fn of(source: &Editor, parts: &[Entry<ProtocolPart>]) -> Needs {
         let scripts = scripts_of(&source.tree);
-        let mut needs = Needs { scripts: Vec::new(), text: String::new() };
+        let mut needs = Needs {
+            scripts: Vec::new(),
+            text: String::new(),
+        };
         for part in things(parts) {
-            let ProtocolPart::Step(step) = part else { continue };
+            let ProtocolPart::Step(step) = part else {
+                continue;
+            };
             let lines: Vec<Part<'_>> = things(&step.request)
-                .map(|line| Part { text: &line.text, place: Place::default() })
+                .map(|line| Part {
+                    text: &line.text,
+                    place: Place::default(),
+                })
                 .collect();
             for line in &lines {
                 needs.text.push_str(line.text);
                 needs.text.push('\n');
             }
-            let known = Known { scripts: &scripts, scripts_are_damaged: true };
+            let known = Known {
+                scripts: &scripts,
+                scripts_are_damaged: true,
+            };
             let mut errors = Errors::new(&[]);
             if let Some(Request::Store(arguments)) = request(&lines, known, &mut errors) {
-                needs.scripts.extend(arguments.iter().filter_map(|argument| match argument {
-                    Argument::ScriptSource(name) | Argument::ScriptSha(name) => Some(name.clone()),
-                    _ => None,
-                }));
+                needs
+                    .scripts
+                    .extend(arguments.iter().filter_map(|argument| match argument {
+                        Argument::ScriptSource(name) | Argument::ScriptSha(name) => {
+                            Some(name.clone())
+                        }
+                        _ => None,
+                    }));
             }
         }
         needs
@@ -410,8 +508,14 @@ impl Needs {
         let word = word.trim_matches('`');
         let is_part = |other: char| other.is_alphanumeric() || matches!(other, '_' | '$' | '-');
         self.text.match_indices(word).any(|(at, _)| {
-            let before = self.text.get(..at).and_then(|text| text.chars().next_back());
-            let behind = self.text.get(at + word.len()..).and_then(|text| text.chars().next());
+            let before = self
+                .text
+                .get(..at)
+                .and_then(|text| text.chars().next_back());
+            let behind = self
+                .text
+                .get(at + word.len()..)
+                .and_then(|text| text.chars().next());
             !before.is_some_and(is_part) && !behind.is_some_and(is_part)
         })
     }
@@ -429,7 +533,9 @@ impl Needs {
 /// The scripts of a text by name.
 fn scripts_of(tree: &Text) -> Scripts {
     let script = |block: &Block| match &block.kind {
-        BlockKind::Script { name, lines } => Some((name.text.clone(), lines.join("\n").into_bytes())),
+        BlockKind::Script { name, lines } => {
+            Some((name.text.clone(), lines.join("\n").into_bytes()))
+        }
         _ => None,
     };
     things(&tree.items).filter_map(script).collect()
@@ -449,7 +555,11 @@ fn with_header(lines: &[String], old: &str, new: &str) -> Vec<String> {
     let mut lines = lines.to_vec();
     let header = lines.first_mut().and_then(|header| {
         let at = header.find(' ')?;
-        Some((header.get(..at)?.to_owned(), header.get(at..)?.replacen(old, new, 1), header))
+        Some((
+            header.get(..at)?.to_owned(),
+            header.get(at..)?.replacen(old, new, 1),
+            header,
+        ))
     });
     if let Some((word, rest, header)) = header {
         *header = word + &rest;
@@ -465,7 +575,10 @@ fn with_scripts_renamed(line: &str, renamed: &BTreeMap<String, String>) -> Strin
         words.iter().any(|other| other.eq_ignore_ascii_case(word))
     };
     for place in 1..words.len() {
-        if let Some(new) = renamed.get(words[place]).filter(|_| is_before_script(words[place - 1])) {
+        if let Some(new) = renamed
+            .get(words[place])
+            .filter(|_| is_before_script(words[place - 1]))
+        {
             words[place] = new;
         }
     }
@@ -483,7 +596,11 @@ pub fn remove_protocol(text: &str, name: &str) -> Edited {
     };
     editor.remove_block(place);
     for (clients, _, place) in editor.client_lines() {
-        if clients.protocol.as_ref().is_some_and(|protocol| protocol.text == name) {
+        if clients
+            .protocol
+            .as_ref()
+            .is_some_and(|protocol| protocol.text == name)
+        {
             editor.remove_block(place);
             for client in &clients.names {
                 for place in lines_that_name(&editor, &client.text) {
@@ -504,7 +621,10 @@ pub fn replace_protocol(text: &str, name: &str, source: &str) -> Edited {
     let Some((_, place)) = editor.protocol(name) else {
         return no_protocol(&editor, name);
     };
-    let lines = lines::split(source.trim_end()).into_iter().map(str::to_owned).collect();
+    let lines = lines::split(source.trim_end())
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     editor.replace(place.line.saturating_sub(1), place.last, lines);
     Ok(editor.finish())
 }
@@ -517,7 +637,11 @@ fn no_protocol<T>(editor: &Editor, name: &str) -> Result<T, Vec<TextError>> {
             _ => None,
         })
         .collect();
-    refused(1, format!("no protocol is called {}", quoted(name)), one_of(&known))
+    refused(
+        1,
+        format!("no protocol is called {}", quoted(name)),
+        one_of(&known),
+    )
 }
 
 // The schedule and the expectations.
@@ -539,7 +663,10 @@ pub fn set_expected(line: &str, reply: Option<&str>) -> String {
 /// The text's own.
 pub fn pin_expectations(text: &str, timeline: &Timeline) -> Edited {
     let mut editor = Editor::new(text)?;
-    let lines = End::of(timeline).lines().into_iter().map(|line| format!("  {line}"));
+    let lines = End::of(timeline)
+        .lines()
+        .into_iter()
+        .map(|line| format!("  {line}"));
     let block = editor.blocks().find_map(|block| match &block.kind {
         BlockKind::Expect(entries) => Some((entries.clone(), block.place)),
         _ => None,
@@ -581,17 +708,62 @@ mod tests {
         let p = "protocol p\n  a: GET b\n";
         add(p, "A", Some("p"), &format!("{p}\nclient A: p\n"));
         add("", "A", None, "client A\n");
-        add("# t\n\nschedule\n", "A", None, "# t\n\nclient A\n\nschedule\n");
-        add("# t\nschedule\n", "A", None, "# t\n\nclient A\n\nschedule\n");
-        add("x\n", "A", None, "line 1, column 1: no block begins with `x`: expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`");
-        add("client A:  p  # c\n\nschedule", "B", Some("p"), "client A, B:  p  # c\n\nschedule\n");
-        add("client A: p x2  # c\n", "B", Some("p"), "client A: p x2  # c\nclient B: p\n");
-        add("client A: p o=1\nclient B: q\n", "C", Some("p"), "client A: p o=1\nclient B: q\nclient C: p o=1\n");
+        add(
+            "# t\n\nschedule\n",
+            "A",
+            None,
+            "# t\n\nclient A\n\nschedule\n",
+        );
+        add(
+            "# t\nschedule\n",
+            "A",
+            None,
+            "# t\n\nclient A\n\nschedule\n",
+        );
+        add(
+            "x\n",
+            "A",
+            None,
+            "line 1, column 1: no block begins with `x`: expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`",
+        );
+        add(
+            "client A:  p  # c\n\nschedule",
+            "B",
+            Some("p"),
+            "client A, B:  p  # c\n\nschedule\n",
+        );
+        add(
+            "client A: p x2  # c\n",
+            "B",
+            Some("p"),
+            "client A: p x2  # c\nclient B: p\n",
+        );
+        add(
+            "client A: p o=1\nclient B: q\n",
+            "C",
+            Some("p"),
+            "client A: p o=1\nclient B: q\nclient C: p o=1\n",
+        );
         add("client A: p o=1\n", "B", Some("p"), "client A, B: p o=1\n");
         add("client A\n", "B", None, "client A, B\n");
-        add("client A\n", "A", None, "line 1, column 1: there is another client called `A`: expected a name of its own");
-        add("client A\n", "pause", None, "line 1, column 1: no client can be called `pause`: expected letters, digits, `_` or `-`, beginning with a letter");
-        add("client A\n", "a b", None, "line 1, column 1: no client can be called `a b`: expected letters, digits, `_` or `-`, beginning with a letter");
+        add(
+            "client A\n",
+            "A",
+            None,
+            "line 1, column 1: there is another client called `A`: expected a name of its own",
+        );
+        add(
+            "client A\n",
+            "pause",
+            None,
+            "line 1, column 1: no client can be called `pause`: expected letters, digits, `_` or `-`, beginning with a letter",
+        );
+        add(
+            "client A\n",
+            "a b",
+            None,
+            "line 1, column 1: no client can be called `a b`: expected letters, digits, `_` or `-`, beginning with a letter",
+        );
     }
 
     const STORY: &str = "\
@@ -618,25 +790,49 @@ expect
     #[test]
     fn clients_go_with_their_lines() {
         let without = |name: &str, expected: &str| check(remove_client(STORY, name), expected);
-        without("B", "protocol p\n  a: GET b\n\nclient A, C: p  # c\n\nschedule\n  A a\n  # why\n  operator> GET b\n  C a\n\nexpect\n  client A: done\n");
-        without("D", "line 1, column 1: no client is called `D`: expected `A`, `B` or `C`");
-        check(remove_client("client A\n\nclient B\n\nschedule\n  A> GET a\n", "A"), "client B\n\nschedule\n");
-        check(remove_protocol(STORY, "p"), "schedule\n  # why\n  operator> GET b\n\nexpect\n");
-        check(remove_protocol(STORY, "q"), "line 1, column 1: no protocol is called `q`: expected `p`");
+        without(
+            "B",
+            "protocol p\n  a: GET b\n\nclient A, C: p  # c\n\nschedule\n  A a\n  # why\n  operator> GET b\n  C a\n\nexpect\n  client A: done\n",
+        );
+        without(
+            "D",
+            "line 1, column 1: no client is called `D`: expected `A`, `B` or `C`",
+        );
+        check(
+            remove_client("client A\n\nclient B\n\nschedule\n  A> GET a\n", "A"),
+            "client B\n\nschedule\n",
+        );
+        check(
+            remove_protocol(STORY, "p"),
+            "schedule\n  # why\n  operator> GET b\n\nexpect\n",
+        );
+        check(
+            remove_protocol(STORY, "q"),
+            "line 1, column 1: no protocol is called `q`: expected `p`",
+        );
     }
 
     #[test]
     fn runs_are_set() {
         let set = |name: &str, rounds: u32, expected: &str| {
             let text = set_rounds(STORY, name, rounds).unwrap();
-            let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("client")).collect();
+            let lines: Vec<&str> = text
+                .lines()
+                .filter(|line| line.starts_with("client"))
+                .collect();
             assert_eq!(lines.join("\n"), expected);
         };
         set("A", 2, "client A: p x2  # c\nclient B, C: p");
         set("B", 2, "client A: p  # c\nclient B: p x2\nclient C: p");
         set("C", 3, "client A, B: p  # c\nclient C: p x3");
-        check(set_rounds("client A: p x2 o=1\n", "A", 1), "client A: p o=1\n");
-        check(set_rounds("client A: p\n", "B", 1), "line 1, column 1: no client is called `B`: expected `A`");
+        check(
+            set_rounds("client A: p x2 o=1\n", "A", 1),
+            "client A: p o=1\n",
+        );
+        check(
+            set_rounds("client A: p\n", "B", 1),
+            "line 1, column 1: no client is called `B`: expected `A`",
+        );
     }
 
     #[test]
@@ -673,16 +869,40 @@ protocol p  # c
   release: EVAL unlock 1 lock:sku-1
 ";
         check(add_protocol("", source, "p"), wanted);
-        check(add_protocol("# t\n\n# the clients\nclient A\n", source, "p"), &format!("# t\n\n{wanted}\n# the clients\nclient A\n"));
-        check(add_protocol(source, source, "q"), &format!("{source}\nprotocol q-2\n  a: GET b\n"));
         check(
-            add_protocol("script unlock\n  return 3\ntable inventory (a INT)\n", source, "p"),
+            add_protocol("# t\n\n# the clients\nclient A\n", source, "p"),
+            &format!("# t\n\n{wanted}\n# the clients\nclient A\n"),
+        );
+        check(
+            add_protocol(source, source, "q"),
+            &format!("{source}\nprotocol q-2\n  a: GET b\n"),
+        );
+        check(
+            add_protocol(
+                "script unlock\n  return 3\ntable inventory (a INT)\n",
+                source,
+                "p",
+            ),
             "script unlock\n  return 3\ntable inventory (a INT)\n\nscript unlock-2\n  return 1\n\nwatch lock lock:sku-1, stock inventory.qty\n\nprotocol p  # c\n  # first\n  write: UPDATE inventory SET qty = 1\n  release: EVAL unlock-2 1 lock:sku-1\n",
         );
-        check(add_protocol("", source, "r"), "line 1, column 1: no protocol is called `r`: expected `p` or `q`");
-        check(add_protocol("", "script s\n  return 1\nprotocol s\n  a: EVALSHA s 0\n", "s"), "script s\n  return 1\n\nprotocol s\n  a: EVALSHA s 0\n");
         check(
-            add_protocol("script s\n  return 2\nprotocol s\n  a: GET b\n", "script s\n  return 1\nprotocol s\n  a: EVALSHA s 0\n", "s"),
+            add_protocol("", source, "r"),
+            "line 1, column 1: no protocol is called `r`: expected `p` or `q`",
+        );
+        check(
+            add_protocol(
+                "",
+                "script s\n  return 1\nprotocol s\n  a: EVALSHA s 0\n",
+                "s",
+            ),
+            "script s\n  return 1\n\nprotocol s\n  a: EVALSHA s 0\n",
+        );
+        check(
+            add_protocol(
+                "script s\n  return 2\nprotocol s\n  a: GET b\n",
+                "script s\n  return 1\nprotocol s\n  a: EVALSHA s 0\n",
+                "s",
+            ),
             "script s\n  return 2\nprotocol s\n  a: GET b\n\nscript s-2\n  return 1\n\nprotocol s-2\n  a: EVALSHA s-2 0\n",
         );
     }
@@ -691,9 +911,15 @@ protocol p  # c
     fn protocols_are_replaced_in_their_place() {
         check(
             replace_protocol(STORY, "p", "protocol q\n  a: GET c\n    on nil: stop\n\n"),
-            &STORY.replace("protocol p\n  a: GET b\n", "protocol q\n  a: GET c\n    on nil: stop\n"),
+            &STORY.replace(
+                "protocol p\n  a: GET b\n",
+                "protocol q\n  a: GET c\n    on nil: stop\n",
+            ),
         );
-        check(replace_protocol(STORY, "q", ""), "line 1, column 1: no protocol is called `q`: expected `p`");
+        check(
+            replace_protocol(STORY, "q", ""),
+            "line 1, column 1: no protocol is called `q`: expected `p`",
+        );
     }
 
     #[test]
@@ -702,10 +928,22 @@ protocol p  # c
             assert_eq!(set_expected(line, reply), expected);
         };
         set("  A a", Some("OK"), "  A a                    => OK");
-        set("  A a => nil   # why", Some("OK"), "  A a                    => OK  # why");
+        set(
+            "  A a => nil   # why",
+            Some("OK"),
+            "  A a                    => OK  # why",
+        );
         set("    A a => nil   # why", None, "    A a  # why");
-        set("  A> GET '=> x'  =>  1", Some("\"2\""), "  A> GET '=> x'          => \"2\"");
-        set("  A a => nil", Some("ERR a\nb  #c"), "  A a                    => ERR a b #c");
+        set(
+            "  A> GET '=> x'  =>  1",
+            Some("\"2\""),
+            "  A> GET '=> x'          => \"2\"",
+        );
+        set(
+            "  A a => nil",
+            Some("ERR a\nb  #c"),
+            "  A a                    => ERR a b #c",
+        );
     }
 
     #[test]
@@ -743,12 +981,21 @@ schedule
         assert_eq!(&lines[..2], ["", "expect"]);
         let verdicts = lines.len() - 2 - expected.len();
         assert_eq!(verdicts, crate::property::Property::ALL.len());
-        let last: Vec<&str> = lines[2 + verdicts..].iter().map(|line| line.trim()).collect();
+        let last: Vec<&str> = lines[2 + verdicts..]
+            .iter()
+            .map(|line| line.trim())
+            .collect();
         assert_eq!(last, expected);
         // What was pinned is so, and pinning it again changes nothing.
-        assert_eq!(super::super::check::check(&super::super::read(&pinned).unwrap()), []);
+        assert_eq!(
+            super::super::check::check(&super::super::read(&pinned).unwrap()),
+            []
+        );
         assert_eq!(pin(&pinned), pinned);
         let commented = pinned.replace("  t 1: b 2\n", "  # why\n  t 1: b 7\n");
-        assert_eq!(pin(&commented), pinned.replace("expect\n", "expect\n  # why\n"));
+        assert_eq!(
+            pin(&commented),
+            pinned.replace("expect\n", "expect\n  # why\n")
+        );
     }
 }

@@ -30,7 +30,13 @@ pub struct TextError {
 
 impl fmt::Display for TextError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TextError { line, column, message, expected, .. } = self;
+        let TextError {
+            line,
+            column,
+            message,
+            expected,
+            ..
+        } = self;
         write!(formatter, "line {line}, column {column}: {message}")?;
         match expected.as_str() {
             "" => Ok(()),
@@ -60,7 +66,12 @@ pub struct Place {
 impl Place {
     /// A place within one line.
     pub(super) fn within(line: usize, start: usize, end: usize) -> Place {
-        Place { line, start, end, last: line }
+        Place {
+            line,
+            start,
+            end,
+            last: line,
+        }
     }
 }
 
@@ -82,7 +93,11 @@ pub(super) struct Errors<'a> {
 impl<'a> Errors<'a> {
     /// No errors yet in these lines.
     pub fn new(lines: &'a [&'a str]) -> Errors<'a> {
-        Errors { lines, found: Vec::new(), left_out: 0 }
+        Errors {
+            lines,
+            found: Vec::new(),
+            left_out: 0,
+        }
     }
 
     /// Adds one; always `None`, for the caller to return.
@@ -96,7 +111,11 @@ impl<'a> Errors<'a> {
             self.left_out += 1;
             return None;
         }
-        let line = self.lines.get(place.line.saturating_sub(1)).copied().unwrap_or("");
+        let line = self
+            .lines
+            .get(place.line.saturating_sub(1))
+            .copied()
+            .unwrap_or("");
         let characters = |text: Option<&str>| text.map_or(0, |text| text.chars().count());
         self.found.push(TextError {
             line: place.line,
@@ -125,7 +144,11 @@ impl<'a> Errors<'a> {
             Some(near) => format!(" (did you mean {}?)", quoted(near)),
             None => String::new(),
         };
-        self.add(place, format!("{message} {}{near}", quoted(name)), one_of(&known))
+        self.add(
+            place,
+            format!("{message} {}{near}", quoted(name)),
+            one_of(&known),
+        )
     }
 
     /// The part of a line where this text stands, at the first byte from `place` on; the place itself where it does not.
@@ -155,7 +178,11 @@ impl<'a> Errors<'a> {
         self.found.sort_by_key(|error| (error.line, error.column));
         if let Some(last) = self.found.last().filter(|_| self.left_out > 0).cloned() {
             let message = format!("{} more errors are not shown", self.left_out);
-            self.found.push(TextError { message, expected: String::new(), ..last });
+            self.found.push(TextError {
+                message,
+                expected: String::new(),
+                ..last
+            });
         }
         self.found
     }
@@ -171,7 +198,11 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// `a`, `b` or `c`.
 pub(super) fn one_of(known: &[&str]) -> String {
-    let mut names: Vec<String> = known.iter().take(MOST_KNOWN).map(|name| quoted(name)).collect();
+    let mut names: Vec<String> = known
+        .iter()
+        .take(MOST_KNOWN)
+        .map(|name| quoted(name))
+        .collect();
     if known.len() > MOST_KNOWN {
         names.push(format!("one of {} more", known.len() - MOST_KNOWN));
     }
@@ -258,7 +289,10 @@ mod tests {
         let found = errors.finish();
         assert_eq!(found.len(), MOST_ERRORS + 1);
         assert_eq!((found[0].column, found[0].length), (5, 1));
-        assert_eq!(found[0].to_string(), "line 1, column 5: wrong: expected right");
+        assert_eq!(
+            found[0].to_string(),
+            "line 1, column 5: wrong: expected right"
+        );
         assert_eq!(found[MOST_ERRORS].message, "2 more errors are not shown");
     }
 }

@@ -14,7 +14,10 @@ fn place() -> Place {
 }
 
 fn named(text: impl Into<String>) -> Named {
-    Named { text: text.into(), place: place() }
+    Named {
+        text: text.into(),
+        place: place(),
+    }
 }
 
 fn name() -> impl Strategy<Value = Named> {
@@ -25,8 +28,18 @@ fn name() -> impl Strategy<Value = Named> {
     ]
     .prop_filter("reserved", |name| {
         let reserved = [
-            "operator", "pause", "resume", "crash", "restart", "lose", "clock", "expire", "wipe", "on",
-            "claims", "compensation",
+            "operator",
+            "pause",
+            "resume",
+            "crash",
+            "restart",
+            "lose",
+            "clock",
+            "expire",
+            "wipe",
+            "on",
+            "claims",
+            "compensation",
         ];
         !reserved.contains(&name.as_str())
     })
@@ -94,7 +107,11 @@ fn code() -> impl Strategy<Value = String> {
 }
 
 fn written(code: impl Strategy<Value = String>) -> impl Strategy<Value = Written> {
-    (code, option::of(comment())).prop_map(|(text, comment)| Written { text, comment, place: place() })
+    (code, option::of(comment())).prop_map(|(text, comment)| Written {
+        text,
+        comment,
+        place: place(),
+    })
 }
 
 fn passage() -> impl Strategy<Value = Passage> {
@@ -108,34 +125,55 @@ fn table() -> impl Strategy<Value = Table> {
     let row = written("[0-9]{1,3}, '[a-z  #]{0,4}'");
     let more = option::of(written(Just("b INT)".to_owned())));
     (name(), option::of(comment()), more, entries(row)).prop_map(|(name, comment, more, rows)| {
-        let text = if more.is_some() { "(a INT," } else { "(a INT, 'x(')" };
-        let first = Written { text: text.to_owned(), comment, place: place() };
+        let text = if more.is_some() {
+            "(a INT,"
+        } else {
+            "(a INT, 'x(')"
+        };
+        let first = Written {
+            text: text.to_owned(),
+            comment,
+            place: place(),
+        };
         let definition = std::iter::once(first).chain(more).map(Entry::Of).collect();
         let name = named(name.text.replace('-', "_"));
-        Table { name, definition, rows }
+        Table {
+            name,
+            definition,
+            rows,
+        }
     })
 }
 
 fn script() -> impl Strategy<Value = BlockKind> {
-    (name(), vec("[ -~\t]{0,8}", 0..4), "[!-~][ -~]{0,8}[!-~]").prop_map(|(name, mut lines, last)| {
-        for line in &mut lines {
-            if line.trim_matches([' ', '\t']).is_empty() {
-                line.clear();
+    (name(), vec("[ -~\t]{0,8}", 0..4), "[!-~][ -~]{0,8}[!-~]").prop_map(
+        |(name, mut lines, last)| {
+            for line in &mut lines {
+                if line.trim_matches([' ', '\t']).is_empty() {
+                    line.clear();
+                }
             }
-        }
-        lines.push(last);
-        BlockKind::Script { name, lines }
-    })
+            lines.push(last);
+            BlockKind::Script { name, lines }
+        },
+    )
 }
 
 fn column() -> impl Strategy<Value = WrittenColumn> {
     let word = prop_oneof!["[a-z_]{1,5}", Just("`a b`".to_owned())];
-    (word.clone(), word)
-        .prop_map(|(table, column)| WrittenColumn { table: named(table), column: named(column) })
+    (word.clone(), word).prop_map(|(table, column)| WrittenColumn {
+        table: named(table),
+        column: named(column),
+    })
 }
 
 fn watch() -> impl Strategy<Value = BlockKind> {
-    let roles = (option::of(key()), option::of(key()), option::of(column()), option::of(column()));
+    let roles = (
+        option::of(key()),
+        option::of(key()),
+        option::of(column()),
+        option::of(column()),
+    );
     roles.prop_map(|(lock, counter, fence, stock)| {
         let roles: Vec<Role> = lock
             .map(Role::Lock)
@@ -152,7 +190,10 @@ fn watch() -> impl Strategy<Value = BlockKind> {
 }
 
 fn argument() -> impl Strategy<Value = Argument> {
-    prop_oneof![key().prop_map(Argument::Literal), variable().prop_map(Argument::Variable)]
+    prop_oneof![
+        key().prop_map(Argument::Literal),
+        variable().prop_map(Argument::Variable)
+    ]
 }
 
 fn milliseconds() -> impl Strategy<Value = u64> {
@@ -187,7 +228,8 @@ fn effect() -> impl Strategy<Value = Effect> {
         argument().prop_map(Effect::Releases),
         argument().prop_map(Effect::Loses),
         variable().prop_map(Effect::Draws),
-        (1_u64..9, option::of(argument())).prop_map(|(units, order)| Effect::Sells { units, order }),
+        (1_u64..9, option::of(argument()))
+            .prop_map(|(units, order)| Effect::Sells { units, order }),
     ]
 }
 
@@ -203,25 +245,40 @@ fn flow() -> impl Strategy<Value = WrittenFlow> {
 }
 
 fn clause() -> impl Strategy<Value = WrittenClause> {
-    (pattern(), vec(effect(), 0..3), option::of(flow()), option::of(comment())).prop_map(
-        |(pattern, effects, flow, comment)| WrittenClause {
+    (
+        pattern(),
+        vec(effect(), 0..3),
+        option::of(flow()),
+        option::of(comment()),
+    )
+        .prop_map(|(pattern, effects, flow, comment)| WrittenClause {
             pattern,
             effects,
             flow,
             comment,
             place: place(),
-        },
-    )
+        })
 }
 
 fn protocol_part() -> impl Strategy<Value = ProtocolPart> {
     let step = (name(), any::<bool>(), passage(), entries(clause())).prop_map(
         |(label, compensation, request, clauses)| {
-            ProtocolPart::Step(WrittenStep { label, compensation, request, clauses, place: place() })
+            ProtocolPart::Step(WrittenStep {
+                label,
+                compensation,
+                request,
+                clauses,
+                place: place(),
+            })
         },
     );
-    let claim = ("[a-z][a-z' ]{0,9}[a-z]", option::of(comment()))
-        .prop_map(|(sentence, comment)| ProtocolPart::Claim { sentence: named(sentence), comment });
+    let claim =
+        ("[a-z][a-z' ]{0,9}[a-z]", option::of(comment())).prop_map(|(sentence, comment)| {
+            ProtocolPart::Claim {
+                sentence: named(sentence),
+                comment,
+            }
+        });
     prop_oneof![4 => step, 1 => claim]
 }
 
@@ -231,11 +288,18 @@ fn clients() -> impl Strategy<Value = BlockKind> {
         any::<i64>().prop_map(|number| number.to_string().into_bytes()),
         Just(b"007".to_vec())
     ];
-    let value =
-        prop_oneof![text.prop_map(Value::Text), any::<i64>().prop_map(Value::Integer)];
+    let value = prop_oneof![
+        text.prop_map(Value::Text),
+        any::<i64>().prop_map(Value::Integer)
+    ];
     let run = (name(), 1_u32..4, option::of((variable(), value)));
     (vec(name(), 1..4), option::of(run)).prop_map(|(names, run)| {
-        let mut clients = Clients { names, protocol: None, rounds: 1, parameters: Vec::new() };
+        let mut clients = Clients {
+            names,
+            protocol: None,
+            rounds: 1,
+            parameters: Vec::new(),
+        };
         if let Some((protocol, rounds, parameter)) = run {
             clients.protocol = Some(protocol);
             clients.rounds = rounds;
@@ -263,7 +327,10 @@ fn schedule_entry() -> impl Strategy<Value = ScheduleEntry> {
         Just(Choice::AdvanceToNextDeadline),
         key().prop_map(Choice::Expire),
         key().prop_map(Choice::Wipe),
-        (name(), code()).prop_map(|(who, source)| Choice::Command { who, source: named(source) }),
+        (name(), code()).prop_map(|(who, source)| Choice::Command {
+            who,
+            source: named(source)
+        }),
     ];
     let reply = prop_oneof![
         "[A-Za-z0-9]{1,5}",
@@ -273,12 +340,19 @@ fn schedule_entry() -> impl Strategy<Value = ScheduleEntry> {
         Just("=> x".to_owned()),
     ];
     (choice, option::of(reply), option::of(comment())).prop_map(|(choice, expected, comment)| {
-        let has_reply =
-            matches!(choice, Choice::Step { .. } | Choice::Lose { .. } | Choice::Command { .. });
+        let has_reply = matches!(
+            choice,
+            Choice::Step { .. } | Choice::Lose { .. } | Choice::Command { .. }
+        );
         // An apostrophe in a comment would close the one in the reply.
         let is_open = expected.as_ref().is_some_and(|reply| reply.contains('\''));
         let comment = comment.filter(|text| !is_open || !text.contains(['\'', '"', '`', '\\']));
-        ScheduleEntry { choice, expected: expected.filter(|_| has_reply), comment, place: place() }
+        ScheduleEntry {
+            choice,
+            expected: expected.filter(|_| has_reply),
+            comment,
+            place: place(),
+        }
     })
 }
 
@@ -289,7 +363,11 @@ fn expect_entry() -> impl Strategy<Value = ExpectEntry> {
         Just(ExpectedVerdict::NotTested)
     ];
     let literal = || {
-        prop_oneof!["-?[0-9]{1,3}", Just("'it''s: x, y'".to_owned()), Just("NULL".to_owned())]
+        prop_oneof![
+            "-?[0-9]{1,3}",
+            Just("'it''s: x, y'".to_owned()),
+            Just("NULL".to_owned())
+        ]
     };
     let word = || "[a-jl-vx-z][a-z_]{0,4}x".prop_map(named);
     let columns = vec((word(), literal()), 1..3);
@@ -305,35 +383,55 @@ fn expect_entry() -> impl Strategy<Value = ExpectEntry> {
     ];
     let claim = prop_oneof![
         (verdict, "[a-z][a-z' ]{0,9}[a-z]").prop_map(|(verdict, sentence)| {
-            ExpectedClaim::Property { verdict, sentence: named(sentence) }
-        }),
-        (word(), vec(literal(), 1..3), option::of(columns))
-            .prop_map(|(table, key, columns)| ExpectedClaim::Row { table, key, columns }),
-        (key(), option::of((value, option::of(option::of(milliseconds()))))).prop_map(
-            |(key, state)| match state {
-                Some((value, ttl)) => ExpectedClaim::Key { key, value: Some(value), ttl },
-                None => ExpectedClaim::Key { key, value: None, ttl: None },
+            ExpectedClaim::Property {
+                verdict,
+                sentence: named(sentence),
             }
-        ),
+        }),
+        (word(), vec(literal(), 1..3), option::of(columns)).prop_map(|(table, key, columns)| {
+            ExpectedClaim::Row {
+                table,
+                key,
+                columns,
+            }
+        }),
+        (
+            key(),
+            option::of((value, option::of(option::of(milliseconds()))))
+        )
+            .prop_map(|(key, state)| match state {
+                Some((value, ttl)) => ExpectedClaim::Key {
+                    key,
+                    value: Some(value),
+                    ttl
+                },
+                None => ExpectedClaim::Key {
+                    key,
+                    value: None,
+                    ttl: None
+                },
+            }),
         vec((name(), verdict_on_write), 0..3).prop_map(ExpectedClaim::Writes),
         vec("ch-[0-9] [a-z]{1,4} [0-9]{1,3}( refunded)?", 0..3).prop_map(ExpectedClaim::Charges),
         (name(), "[a-z][a-z, :-]{0,9}[a-z]")
             .prop_map(|(name, state)| ExpectedClaim::Client { name, state }),
     ];
-    (claim, option::of(comment()))
-        .prop_map(|(claim, comment)| ExpectEntry { claim, comment, place: place() })
+    (claim, option::of(comment())).prop_map(|(claim, comment)| ExpectEntry {
+        claim,
+        comment,
+        place: place(),
+    })
 }
 
 fn block() -> impl Strategy<Value = Block> {
-    let protocol_parts = (entries(protocol_part()), vec(comment(), 0..2)).prop_map(
-        |(mut parts, comments)| {
+    let protocol_parts =
+        (entries(protocol_part()), vec(comment(), 0..2)).prop_map(|(mut parts, comments)| {
             // Comments can stand behind the last step.
             if !parts.is_empty() {
                 parts.extend(comments.into_iter().map(Entry::Comment));
             }
             parts
-        },
-    );
+        });
     let kind = prop_oneof![
         name().prop_map(BlockKind::Option),
         table().prop_map(BlockKind::Table),
@@ -348,7 +446,11 @@ fn block() -> impl Strategy<Value = Block> {
     ];
     (kind, option::of(comment())).prop_map(|(kind, comment)| {
         let comment = comment.filter(|_| !matches!(kind, BlockKind::Table(_)));
-        Block { kind, comment, place: place() }
+        Block {
+            kind,
+            comment,
+            place: place(),
+        }
     })
 }
 
@@ -396,7 +498,10 @@ fn read_in_every_way(text: &str) {
                 let printed =
                     print_schedule_line(&reading.setup, &line.action, line.expected.as_deref());
                 let again = read_schedule_line(&printed, &reading.setup).expect("it was printed");
-                assert_eq!((&again.action, &again.expected), (&line.action, &line.expected));
+                assert_eq!(
+                    (&again.action, &again.expected),
+                    (&line.action, &line.expected)
+                );
             }
         }
         Err(errors) => {

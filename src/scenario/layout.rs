@@ -20,7 +20,10 @@ impl Lines {
 
 impl From<Place> for Lines {
     fn from(place: Place) -> Lines {
-        Lines { first: place.line, last: place.last }
+        Lines {
+            first: place.line,
+            last: place.last,
+        }
     }
 }
 

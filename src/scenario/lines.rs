@@ -24,7 +24,12 @@ impl<'a> Line<'a> {
     /// A text that is one line; `None` where it was reported.
     pub fn alone(text: &'a str, errors: &mut Errors<'_>) -> Option<Line<'a>> {
         let indent = text.len() - text.trim_start_matches([' ', '\t']).len();
-        let line = Line { number: 1, text, indent, is_damaged: false };
+        let line = Line {
+            number: 1,
+            text,
+            indent,
+            is_damaged: false,
+        };
         Some(checked(line, false, errors)).filter(|line| !line.is_damaged)
     }
 
@@ -143,7 +148,10 @@ fn chunk<'a>(line: Line<'a>, body: &[Line<'a>], errors: &mut Errors<'_>) -> Opti
             "a word such as `protocol`, `client` or `schedule` in column 1 above it",
         );
     }
-    let body = body.iter().map(|line| checked(*line, is_script, errors)).collect();
+    let body = body
+        .iter()
+        .map(|line| checked(*line, is_script, errors))
+        .collect();
     Some(Chunk::Block { header: line, body })
 }
 
@@ -152,10 +160,13 @@ fn checked<'a>(line: Line<'a>, is_script: bool, errors: &mut Errors<'_>) -> Line
     if line.is_blank() {
         return line;
     }
-    let wrong = line.text.char_indices().find(|(at, character)| match character {
-        '\t' => !is_script || *at == 0,
-        other => other.is_control(),
-    });
+    let wrong = line
+        .text
+        .char_indices()
+        .find(|(at, character)| match character {
+            '\t' => !is_script || *at == 0,
+            other => other.is_control(),
+        });
     let length = line.text.len();
     match wrong {
         Some((at, '\t')) => errors.add(
@@ -175,7 +186,10 @@ fn checked<'a>(line: Line<'a>, is_script: bool, errors: &mut Errors<'_>) -> Line
         ),
         None => return line,
     }
-    .unwrap_or(Line { is_damaged: true, ..line })
+    .unwrap_or(Line {
+        is_damaged: true,
+        ..line
+    })
 }
 
 fn first_word(text: &str) -> &str {
@@ -280,7 +294,12 @@ mod tests {
         check("GET a  # why ", Quotes::Code, "GET a", Some(" why"));
         check("GET a #b", Quotes::Code, "GET a #b", None);
         check("GET 'a  # b'   #", Quotes::Code, "GET 'a  # b'", Some(""));
-        check(r#"GET "\"  # b"  # c"#, Quotes::Code, r#"GET "\"  # b""#, Some(" c"));
+        check(
+            r#"GET "\"  # b"  # c"#,
+            Quotes::Code,
+            r#"GET "\"  # b""#,
+            Some(" c"),
+        );
         check("it's  # c", Quotes::Code, "it's  # c", None);
         check("holder's  # it's", Quotes::Prose, "holder's", Some(" it's"));
     }
@@ -299,16 +318,34 @@ mod tests {
                     Chunk::Block { header, body } => format!("{}+{}", header.text, body.len()),
                 })
                 .collect();
-            let errors: Vec<String> =
-                errors.finish().iter().map(|error| error.to_string()).collect();
-            assert_eq!(format!("{} {}", shape.join(" "), errors.join("; ")).trim(), expected);
+            let errors: Vec<String> = errors
+                .finish()
+                .iter()
+                .map(|error| error.to_string())
+                .collect();
+            assert_eq!(
+                format!("{} {}", shape.join(" "), errors.join("; ")).trim(),
+                expected
+            );
         };
-        check("# a\n\nx\n  b\n\n# c\n  # d\n\n# e\ny", "# a blank x+4 blank # e y+0");
-        check("script s\n  a\n# b\n  c", "script s+1 # b damaged line 4, column 3: this line is indented but stands under no block: expected a word such as `protocol`, `client` or `schedule` in column 1 above it");
+        check(
+            "# a\n\nx\n  b\n\n# c\n  # d\n\n# e\ny",
+            "# a blank x+4 blank # e y+0",
+        );
+        check(
+            "script s\n  a\n# b\n  c",
+            "script s+1 # b damaged line 4, column 3: this line is indented but stands under no block: expected a word such as `protocol`, `client` or `schedule` in column 1 above it",
+        );
         check("table t (\n  a INT,\n)\n  1\nx", "table t (+3 x+0");
         check("table t (a INT)\n)", "table t (a INT)+0 )+0");
-        check("x\n\ty", "x+1 line 2, column 1: a tab, whose width nobody knows: expected spaces");
+        check(
+            "x\n\ty",
+            "x+1 line 2, column 1: a tab, whose width nobody knows: expected spaces",
+        );
         check("script x\n  \ty", "script x+1");
-        check("x \u{1}", "damaged line 1, column 3: the control character U+0001: expected printable text; within double quotes \\n or \\xHH stand for such characters");
+        check(
+            "x \u{1}",
+            "damaged line 1, column 3: the control character U+0001: expected printable text; within double quotes \\n or \\xHH stand for such characters",
+        );
     }
 }

@@ -30,6 +30,7 @@ mod tests;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod generated;
 
+pub use check::{Difference, check};
 pub use error::TextError;
 pub use layout::{Layout, Lines, ProtocolLayout};
 
@@ -193,7 +194,13 @@ fn parse_only(text: &str) -> Result<syntax::Text, Vec<TextError>> {
 
 fn within_limits(text: &str) -> Result<(), Vec<TextError>> {
     let error = |line: usize, message: String, expected: String| {
-        vec![TextError { line, column: 1, length: 1, message, expected }]
+        vec![TextError {
+            line,
+            column: 1,
+            length: 1,
+            message,
+            expected,
+        }]
     };
     if text.len() > limits::TEXT {
         let message = format!("the text is {} bytes long", text.len());
@@ -202,7 +209,11 @@ fn within_limits(text: &str) -> Result<(), Vec<TextError>> {
     let lines = text.lines().count();
     if lines > limits::LINES {
         let message = format!("the text has {lines} lines");
-        return Err(error(limits::LINES + 1, message, format!("at most {}", limits::LINES)));
+        return Err(error(
+            limits::LINES + 1,
+            message,
+            format!("at most {}", limits::LINES),
+        ));
     }
     Ok(())
 }
@@ -216,12 +227,18 @@ pub fn read_request(source: &str, setup: &Setup, who: Who) -> Result<Request, Te
     let lines = [source];
     let mut errors = Errors::new(&lines);
     let request = one_line(source, &mut errors).and_then(|line| {
-        let part = Part { text: line.content(), place: line.place() };
+        let part = Part {
+            text: line.content(),
+            place: line.place(),
+        };
         if parse::parts(part.text).action != part.text {
             let message = "`=>` and `#` behind two blanks mean something else in a schedule";
             return errors.add(part.place, message, "quotes around them");
         }
-        let known = Known { scripts: &setup.scripts, scripts_are_damaged: false };
+        let known = Known {
+            scripts: &setup.scripts,
+            scripts_are_damaged: false,
+        };
         let request = request::request(&[part], known, &mut errors)?;
         let variables = compile::known_variables(setup, who);
         for name in request::variables(&request) {
@@ -242,7 +259,11 @@ pub fn read_schedule_line(source: &str, setup: &Setup) -> Result<ScheduleLine, T
     let line = one_line(source, &mut errors).and_then(|line| {
         let entry = parse::schedule_entry(line, &mut errors)?;
         let action = compile::action(&entry.choice, setup, &mut errors)?;
-        Some(ScheduleLine { line: 1, action, expected: entry.expected })
+        Some(ScheduleLine {
+            line: 1,
+            action,
+            expected: entry.expected,
+        })
     });
     line.ok_or_else(|| first(errors))
 }
@@ -257,13 +278,17 @@ fn one_line<'a>(source: &'a str, errors: &mut Errors<'_>) -> Option<Line<'a>> {
 }
 
 fn first(errors: Errors<'_>) -> TextError {
-    errors.finish().into_iter().next().unwrap_or_else(|| TextError {
-        line: 1,
-        column: 1,
-        length: 1,
-        message: "this is not understood".to_owned(),
-        expected: String::new(),
-    })
+    errors
+        .finish()
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| TextError {
+            line: 1,
+            column: 1,
+            length: 1,
+            message: "this is not understood".to_owned(),
+            expected: String::new(),
+        })
 }
 
 /// The action as a line of the schedule, without indentation and reply.
@@ -278,12 +303,23 @@ pub fn print_schedule_line(setup: &Setup, action: &Action, reply: Option<&str>) 
 
 /// The action with names in place of places.
 fn choice(setup: &Setup, action: &Action) -> Choice {
-    let named = |text: &str| Named { text: text.to_owned(), place: Place::default() };
+    let named = |text: &str| Named {
+        text: text.to_owned(),
+        place: Place::default(),
+    };
     let client = |client: ClientId| {
-        named(setup.clients.get(client.0).map_or("", |client| client.name.as_str()))
+        named(
+            setup
+                .clients
+                .get(client.0)
+                .map_or("", |client| client.name.as_str()),
+        )
     };
     let label = |client: ClientId, step: usize| {
-        let protocol = setup.clients.get(client.0).and_then(|client| client.protocol);
+        let protocol = setup
+            .clients
+            .get(client.0)
+            .and_then(|client| client.protocol);
         let protocol = protocol.and_then(|index| setup.protocols.get(index));
         let step = protocol.and_then(|protocol| protocol.steps.get(step));
         named(step.map_or("", |step| step.label.as_str()))
@@ -294,20 +330,24 @@ fn choice(setup: &Setup, action: &Action) -> Choice {
         None => None,
     };
     match action {
-        Action::Step { client: id, step } => {
-            Choice::Step { client: client(*id), label: label(*id, *step) }
-        }
-        Action::Pause { client: id, at } => {
-            Choice::Pause { client: client(*id), at: latch(*id, *at) }
-        }
-        Action::Resume { client: id, at } => {
-            Choice::Resume { client: client(*id), at: latch(*id, *at) }
-        }
+        Action::Step { client: id, step } => Choice::Step {
+            client: client(*id),
+            label: label(*id, *step),
+        },
+        Action::Pause { client: id, at } => Choice::Pause {
+            client: client(*id),
+            at: latch(*id, *at),
+        },
+        Action::Resume { client: id, at } => Choice::Resume {
+            client: client(*id),
+            at: latch(*id, *at),
+        },
         Action::Crash { client: id } => Choice::Crash(client(*id)),
         Action::Restart { client: id } => Choice::Restart(client(*id)),
-        Action::LoseReply { client: id, step } => {
-            Choice::Lose { client: client(*id), label: label(*id, *step) }
-        }
+        Action::LoseReply { client: id, step } => Choice::Lose {
+            client: client(*id),
+            label: label(*id, *step),
+        },
         Action::Advance { milliseconds } => Choice::Advance(*milliseconds),
         Action::AdvanceToNextDeadline => Choice::AdvanceToNextDeadline,
         Action::ExpireNow { key } => Choice::Expire(key.clone()),
@@ -317,7 +357,10 @@ fn choice(setup: &Setup, action: &Action) -> Choice {
                 Who::Operator => named("operator"),
                 Who::Client(id) => client(*id),
             };
-            Choice::Command { who, source: named(source) }
+            Choice::Command {
+                who,
+                source: named(source),
+            }
         }
     }
 }

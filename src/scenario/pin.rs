@@ -29,14 +29,23 @@ impl End<'_> {
             lines.extend(rows_in_words(table));
         }
         lines.extend(self.keys_in_words());
-        if self.setup.watches.iter().any(|watch| watch.fence.is_some() || watch.stock.is_some()) {
+        if self
+            .setup
+            .watches
+            .iter()
+            .any(|watch| watch.fence.is_some() || watch.stock.is_some())
+        {
             lines.push(format!("writes: {}", self.writes()));
         }
         if !self.world.gateway.charges().is_empty() {
             lines.push(format!("charges: {}", self.charges()));
         }
         for client in &self.setup.clients {
-            lines.push(format!("client {}: {}", client.name, self.client(&client.name)));
+            lines.push(format!(
+                "client {}: {}",
+                client.name,
+                self.client(&client.name)
+            ));
         }
         lines.retain(|line| !line.contains(char::is_control));
         lines
@@ -44,18 +53,32 @@ impl End<'_> {
 
     /// The watched keys, there or not, and then the other ones.
     fn keys_in_words(&self) -> Vec<String> {
-        let watched = self.setup.watches.iter().flat_map(|watch| [&watch.lock, &watch.counter]);
+        let watched = self
+            .setup
+            .watches
+            .iter()
+            .flat_map(|watch| [&watch.lock, &watch.counter]);
         let mut keys: Vec<&[u8]> = Vec::new();
-        for key in watched.flatten().map(Vec::as_slice).chain(self.world.store.keys().map(|(key, _)| key)) {
+        for key in watched
+            .flatten()
+            .map(Vec::as_slice)
+            .chain(self.world.store.keys().map(|(key, _)| key))
+        {
             if !keys.contains(&key) && keys.len() < MOST_PINNED {
                 keys.push(key);
             }
         }
         let line = |key: &&[u8]| {
             let state = self.world.store.get(key);
-            let value = state.as_ref().map(|state| read_key(&self.world.store, key, state));
+            let value = state
+                .as_ref()
+                .map(|state| read_key(&self.world.store, key, state));
             let ttl = state.map(|state| state.remaining);
-            format!("key {}: {}", print_word(key), print_key_state(value.as_deref(), ttl))
+            format!(
+                "key {}: {}",
+                print_word(key),
+                print_key_state(value.as_deref(), ttl)
+            )
         };
         keys.iter().map(line).collect()
     }
@@ -65,16 +88,27 @@ impl End<'_> {
 fn rows_in_words(table: TableView<'_>) -> Vec<String> {
     let key = table.primary_key();
     let is_key = |column: &&String| key.contains(&column.as_str());
-    let others: Vec<&String> = table.columns().iter().filter(|column| !is_key(column)).collect();
+    let others: Vec<&String> = table
+        .columns()
+        .iter()
+        .filter(|column| !is_key(column))
+        .collect();
     if key.is_empty() || others.is_empty() {
         return Vec::new();
     }
     let rows = table.rows().take(MOST_PINNED).map(|row| {
         let literal = |column: &str| row.get(column).map(Value::to_literal).unwrap_or_default();
         let key: Vec<String> = key.iter().map(|column| literal(column)).collect();
-        let columns: Vec<(String, String)> =
-            others.iter().map(|column| (plain_name(column), literal(column))).collect();
-        format!("{} {}: {}", plain_name(table.name()), key.join(", "), print_columns(&columns))
+        let columns: Vec<(String, String)> = others
+            .iter()
+            .map(|column| (plain_name(column), literal(column)))
+            .collect();
+        format!(
+            "{} {}: {}",
+            plain_name(table.name()),
+            key.join(", "),
+            print_columns(&columns)
+        )
     });
     rows.collect()
 }

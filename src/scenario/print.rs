@@ -72,7 +72,11 @@ impl Printer {
     /// A first line with something before it, and the lines that go on from it.
     fn passage(&mut self, indent: usize, before: &str, passage: &Passage, deeper: usize) {
         if let Some((Entry::Of(first), others)) = passage.split_first() {
-            self.line(indent, &format!("{before}{}", first.text), first.comment.as_ref());
+            self.line(
+                indent,
+                &format!("{before}{}", first.text),
+                first.comment.as_ref(),
+            );
             self.written(deeper, others);
         }
     }
@@ -84,7 +88,9 @@ impl Printer {
             BlockKind::Table(table) => self.table(table),
             BlockKind::Database(statements) => {
                 self.line(0, "database", comment);
-                self.entries(2, statements, |printer, passage| printer.passage(2, "", passage, 6));
+                self.entries(2, statements, |printer, passage| {
+                    printer.passage(2, "", passage, 6)
+                });
             }
             BlockKind::Store(commands) => {
                 self.line(0, "store", comment);
@@ -139,7 +145,11 @@ impl Printer {
                 self.line(2, &format!("claims: {}", sentence.text), comment.as_ref());
             }
             ProtocolPart::Step(step) => {
-                let compensation = if step.compensation { "compensation " } else { "" };
+                let compensation = if step.compensation {
+                    "compensation "
+                } else {
+                    ""
+                };
                 let before = format!("{compensation}{}: ", step.label.text);
                 self.passage(2, &before, &step.request, 6);
                 self.entries(4, &step.clauses, |printer, written| {
@@ -161,7 +171,11 @@ fn role(role: &Role) -> String {
 
 /// The line that declares clients.
 pub(super) fn clients(clients: &Clients) -> String {
-    let names: Vec<&str> = clients.names.iter().map(|name| name.text.as_str()).collect();
+    let names: Vec<&str> = clients
+        .names
+        .iter()
+        .map(|name| name.text.as_str())
+        .collect();
     let mut line = format!("client {}", names.join(", "));
     if let Some(protocol) = &clients.protocol {
         let _ = write!(line, ": {}", protocol.text);
@@ -181,7 +195,9 @@ fn print_value(value: &Value) -> String {
         Value::Integer(integer) => integer.to_string(),
         Value::Null => quote(b""),
         Value::Text(bytes) => {
-            let integer = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<i64>().ok());
+            let integer = std::str::from_utf8(bytes)
+                .ok()
+                .and_then(|text| text.parse::<i64>().ok());
             match integer {
                 Some(_) => quote(bytes),
                 None => print_word(bytes),
@@ -192,8 +208,12 @@ fn print_value(value: &Value) -> String {
 
 /// `on PATTERN: EFFECTS`.
 fn clause(clause: &WrittenClause) -> String {
-    let effects: Vec<String> =
-        clause.effects.iter().map(effect).chain(clause.flow.as_ref().map(flow)).collect();
+    let effects: Vec<String> = clause
+        .effects
+        .iter()
+        .map(effect)
+        .chain(clause.flow.as_ref().map(flow))
+        .collect();
     match effects.is_empty() {
         true => format!("on {}", pattern(&clause.pattern)),
         false => format!("on {}: {}", pattern(&clause.pattern), effects.join(", ")),
@@ -230,15 +250,24 @@ fn argument(argument: &Argument) -> String {
 
 fn effect(effect: &Effect) -> String {
     match effect {
-        Effect::Holds { key, milliseconds: None } => format!("holds {}", argument(key)),
-        Effect::Holds { key, milliseconds: Some(milliseconds) } => {
+        Effect::Holds {
+            key,
+            milliseconds: None,
+        } => format!("holds {}", argument(key)),
+        Effect::Holds {
+            key,
+            milliseconds: Some(milliseconds),
+        } => {
             format!("holds {} for {}ms", argument(key), argument(milliseconds))
         }
         Effect::Releases(key) => format!("releases {}", argument(key)),
         Effect::Loses(key) => format!("loses {}", argument(key)),
         Effect::Draws(variable) => format!("draws {{{variable}}}"),
         Effect::Sells { units, order: None } => format!("sells {units}"),
-        Effect::Sells { units, order: Some(order) } => {
+        Effect::Sells {
+            units,
+            order: Some(order),
+        } => {
             format!("sells {units} for {}", argument(order))
         }
     }
@@ -295,7 +324,10 @@ pub(super) fn with_reply(action: &str, expected: Option<&str>) -> String {
         return action.to_owned();
     };
     let length = action.chars().count();
-    let column = ARROWS.into_iter().find(|column| *column >= length + 2).unwrap_or(length + 2);
+    let column = ARROWS
+        .into_iter()
+        .find(|column| *column >= length + 2)
+        .unwrap_or(length + 2);
     let room = column - length;
     format!("{action}{:room$}=> {}", "", in_one_line(expected))
 }
@@ -306,7 +338,11 @@ fn in_one_line(reply: &str) -> String {
     let line = line.trim_matches(' ');
     match without_comment(line, Quotes::Reply) {
         (_, None) => line.to_owned(),
-        (_, Some(_)) => line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<&str>>().join(" "),
+        (_, Some(_)) => line
+            .split(' ')
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<&str>>()
+            .join(" "),
     }
 }
 
@@ -321,10 +357,18 @@ fn claim(claim: &ExpectedClaim) -> String {
             };
             format!("{verdict}: {}", sentence.text)
         }
-        ExpectedClaim::Row { table, key, columns } => {
+        ExpectedClaim::Row {
+            table,
+            key,
+            columns,
+        } => {
             let columns = columns.as_ref().map(|columns| {
                 let column = |(name, value): &(Named, String)| format!("{} {value}", name.text);
-                columns.iter().map(column).collect::<Vec<String>>().join(", ")
+                columns
+                    .iter()
+                    .map(column)
+                    .collect::<Vec<String>>()
+                    .join(", ")
             });
             let columns = columns.unwrap_or_else(|| "none".to_owned());
             format!("{} {}: {columns}", table.text, key.join(", "))

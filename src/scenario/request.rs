@@ -12,8 +12,25 @@ use super::scan::{Cursor, is_variable_name, whole_number};
 
 /// The words that begin an SQL statement. `SET` is decided by what follows it.
 const STATEMENTS: [&str; 19] = [
-    "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "TRUNCATE", "BEGIN",
-    "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "DO", "SHOW", "USE", "WITH",
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "REPLACE",
+    "CREATE",
+    "DROP",
+    "ALTER",
+    "TRUNCATE",
+    "BEGIN",
+    "START",
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "RELEASE",
+    "DO",
+    "SHOW",
+    "USE",
+    "WITH",
 ];
 
 /// Lua scripts by name.
@@ -55,13 +72,18 @@ pub(super) fn request(
     let (first, others) = lines.split_first()?;
     let (receiver, first) = receiver(*first);
     if let Receiver::Database = receiver {
-        let texts: Vec<&str> =
-            std::iter::once(first.text).chain(others.iter().map(|part| part.text)).collect();
+        let texts: Vec<&str> = std::iter::once(first.text)
+            .chain(others.iter().map(|part| part.text))
+            .collect();
         return Some(Request::Database(Statement::parse(&texts.join("\n"))));
     }
     if let Some(second) = others.first() {
         let message = "only an SQL statement goes on on the next line";
-        return errors.add(second.place, message, "`on PATTERN: EFFECTS`, or the next step");
+        return errors.add(
+            second.place,
+            message,
+            "`on PATTERN: EFFECTS`, or the next step",
+        );
     }
     let arguments = arguments(first, known, errors)?;
     match receiver {
@@ -81,11 +103,24 @@ fn receiver(line: Part<'_>) -> (Receiver, Part<'_>) {
         if let Some(rest) = line.text.strip_prefix(word) {
             let text = rest.trim_start_matches(' ');
             let start = line.place.end.saturating_sub(text.len());
-            return (receiver, Part { text, place: Place { start, ..line.place } });
+            return (
+                receiver,
+                Part {
+                    text,
+                    place: Place {
+                        start,
+                        ..line.place
+                    },
+                },
+            );
         }
     }
     let mut words = line.text.split(' ').filter(|word| !word.is_empty());
-    let first = words.next().unwrap_or_default().trim_end_matches(';').to_ascii_uppercase();
+    let first = words
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(';')
+        .to_ascii_uppercase();
     let receiver = match first.as_str() {
         "CHARGE" | "REFUND" => Receiver::Gateway,
         "CHECK" => Receiver::Clock,
@@ -100,8 +135,10 @@ fn receiver(line: Part<'_>) -> (Receiver, Part<'_>) {
 /// Whether SET is MySQL's: `SET SESSION ...`, `SET @a = 1`, `SET autocommit = 0`, `SET autocommit=0`.
 fn is_sql_set(second: &str, third: Option<&str>) -> bool {
     let word = second.to_ascii_uppercase();
-    matches!(word.as_str(), "SESSION" | "GLOBAL" | "TRANSACTION" | "NAMES")
-        || second.starts_with('@')
+    matches!(
+        word.as_str(),
+        "SESSION" | "GLOBAL" | "TRANSACTION" | "NAMES"
+    ) || second.starts_with('@')
         || third == Some("=")
         || (third.is_none() && second.contains('='))
 }
@@ -118,7 +155,10 @@ enum ScriptPlace {
 
 fn script_place(command: &[store::Argument], index: usize) -> ScriptPlace {
     let word = |index: usize| {
-        command.get(index).map(|word| word.bytes.to_ascii_uppercase()).unwrap_or_default()
+        command
+            .get(index)
+            .map(|word| word.bytes.to_ascii_uppercase())
+            .unwrap_or_default()
     };
     match (word(0).as_slice(), word(1).as_slice(), index) {
         (b"EVAL" | b"EVAL_RO", _, 1) | (b"SCRIPT", b"LOAD", 2) => ScriptPlace::Source,
@@ -128,11 +168,7 @@ fn script_place(command: &[store::Argument], index: usize) -> ScriptPlace {
     }
 }
 
-fn arguments(
-    line: Part<'_>,
-    known: Known<'_>,
-    errors: &mut Errors<'_>,
-) -> Option<Vec<Argument>> {
+fn arguments(line: Part<'_>, known: Known<'_>, errors: &mut Errors<'_>) -> Option<Vec<Argument>> {
     let words = match store::split_arguments(line.text) {
         Ok(words) => words,
         Err(error) => {
@@ -157,7 +193,9 @@ fn arguments(
 
 /// The variable that an argument stands for: an unquoted `{name}` and nothing else.
 fn variable(word: &store::Argument) -> Option<&str> {
-    let text = std::str::from_utf8(&word.bytes).ok().filter(|_| !word.quoted)?;
+    let text = std::str::from_utf8(&word.bytes)
+        .ok()
+        .filter(|_| !word.quoted)?;
     let name = text.strip_prefix('{')?.strip_suffix('}')?;
     is_variable_name(name).then_some(name)
 }
@@ -188,7 +226,11 @@ fn script(
     let place = place_of_column(line, word.column);
     if known.scripts.is_empty() {
         let message = format!("no script is called {}", quoted(&name));
-        return errors.add(place, message, "a `script` block with this name, or Lua in quotes");
+        return errors.add(
+            place,
+            message,
+            "a `script` block with this name, or Lua in quotes",
+        );
     }
     let scripts = known.scripts.keys().map(String::as_str);
     errors.unknown(place, "no script is called", &name, scripts)
@@ -204,11 +246,7 @@ fn place_of_column(line: Part<'_>, column: usize) -> Place {
     Place::within(line.place.line, start, start + length)
 }
 
-fn gateway(
-    mut arguments: Vec<Argument>,
-    place: Place,
-    errors: &mut Errors<'_>,
-) -> Option<Request> {
+fn gateway(mut arguments: Vec<Argument>, place: Place, errors: &mut Errors<'_>) -> Option<Request> {
     if let Some(Argument::Literal(name)) = arguments.first_mut() {
         name.make_ascii_uppercase();
     }
@@ -219,20 +257,30 @@ fn gateway(
     let amount = match arguments.as_slice() {
         [name, _] if is_literal(name, b"REFUND") => return Some(Request::Gateway(arguments)),
         [name, _, amount] if is_literal(name, b"CHARGE") => amount,
-        [name, _, amount, key, _] if is_literal(name, b"CHARGE") && is_literal(key, b"KEY") => amount,
+        [name, _, amount, key, _] if is_literal(name, b"CHARGE") && is_literal(key, b"KEY") => {
+            amount
+        }
         [name, ..] if is_literal(name, b"REFUND") => {
             return errors.add(place, "REFUND takes an order or a charge", "`REFUND ORDER`");
         }
         _ => {
             let message = "CHARGE takes an order and an amount";
-            return errors.add(place, message, "`CHARGE ORDER AMOUNT` or `CHARGE ORDER AMOUNT KEY IDEMPOTENCY-KEY`");
+            return errors.add(
+                place,
+                message,
+                "`CHARGE ORDER AMOUNT` or `CHARGE ORDER AMOUNT KEY IDEMPOTENCY-KEY`",
+            );
         }
     };
     if let Argument::Literal(bytes) = amount {
         let amount = std::str::from_utf8(bytes).ok().and_then(whole_number);
         if !amount.is_some_and(|amount| (1..=limits::UNITS).contains(&amount)) {
             let message = format!("{} is no amount", quoted(&String::from_utf8_lossy(bytes)));
-            return errors.add(place, message, "a whole number from 1 on, in the currency's smallest unit");
+            return errors.add(
+                place,
+                message,
+                "a whole number from 1 on, in the currency's smallest unit",
+            );
         }
     }
     Some(Request::Gateway(arguments))
@@ -301,7 +349,16 @@ pub(super) fn check_variable(
     let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
     if known.is_empty() {
         let expected = "quotes around it, where it stands for itself";
-        return errors.add(place, format!("{} has no value here", quoted(&written)), expected);
+        return errors.add(
+            place,
+            format!("{} has no value here", quoted(&written)),
+            expected,
+        );
     }
-    errors.unknown(place, "no variable is called", &written, known.iter().map(String::as_str))
+    errors.unknown(
+        place,
+        "no variable is called",
+        &written,
+        known.iter().map(String::as_str),
+    )
 }

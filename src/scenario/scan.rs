@@ -32,7 +32,9 @@ pub(super) struct Word {
 impl Word {
     /// The variable that it stands for: an unquoted `{name}` and nothing else.
     pub fn variable(&self) -> Option<&str> {
-        let text = std::str::from_utf8(&self.bytes).ok().filter(|_| !self.quoted)?;
+        let text = std::str::from_utf8(&self.bytes)
+            .ok()
+            .filter(|_| !self.quoted)?;
         let name = text.strip_prefix('{')?.strip_suffix('}')?;
         is_variable_name(name).then_some(name)
     }
@@ -46,7 +48,9 @@ impl Word {
 /// Whether a variable may be called that: `[A-Za-z_][A-Za-z0-9_]*`.
 pub(super) fn is_variable_name(name: &str) -> bool {
     let mut characters = name.chars();
-    characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+    characters
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && characters.all(|other| other.is_ascii_alphanumeric() || other == '_')
         && name.len() <= limits::NAME
 }
@@ -54,7 +58,9 @@ pub(super) fn is_variable_name(name: &str) -> bool {
 /// Whether a client, a protocol, a script or a step may be called that: `[A-Za-z_][A-Za-z0-9_-]*`.
 pub(super) fn is_name(name: &str) -> bool {
     let mut characters = name.chars();
-    characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+    characters
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && characters.all(|other| other.is_ascii_alphanumeric() || matches!(other, '_' | '-'))
         && name.len() <= limits::NAME
 }
@@ -62,7 +68,12 @@ pub(super) fn is_name(name: &str) -> bool {
 impl<'a> Cursor<'a> {
     /// Reads this text, which begins at this byte of this line.
     pub fn new(line: usize, offset: usize, text: &'a str) -> Cursor<'a> {
-        Cursor { line, text, offset, at: 0 }
+        Cursor {
+            line,
+            text,
+            offset,
+            at: 0,
+        }
     }
 
     /// What has not been read.
@@ -142,7 +153,9 @@ impl<'a> Cursor<'a> {
     pub fn take_while(&mut self, fits: impl Fn(char) -> bool) -> Named {
         self.skip_blanks();
         let rest = self.rest();
-        let end = rest.find(|character| !fits(character)).unwrap_or(rest.len());
+        let end = rest
+            .find(|character| !fits(character))
+            .unwrap_or(rest.len());
         let text = rest.get(..end).unwrap_or_default().to_owned();
         let place = self.place(self.at, self.at + end);
         self.at += end;
@@ -186,7 +199,11 @@ impl<'a> Cursor<'a> {
         }
         self.at += end;
         match split_arguments(raw).as_deref() {
-            Ok([only]) => Some(Word { bytes: only.bytes.clone(), quoted: only.quoted, place }),
+            Ok([only]) => Some(Word {
+                bytes: only.bytes.clone(),
+                quoted: only.quoted,
+                place,
+            }),
             Ok(_) => errors.add(place, "several words", what.to_owned()),
             Err(error) => errors.add(place, "the quotes are not balanced", error.message),
         }
@@ -235,7 +252,11 @@ impl<'a> Cursor<'a> {
             return Some(());
         }
         let place = self.place_of_rest();
-        errors.add(place, format!("{} is not understood", quoted(self.rest())), expected)
+        errors.add(
+            place,
+            format!("{} is not understood", quoted(self.rest())),
+            expected,
+        )
     }
 }
 
@@ -273,9 +294,8 @@ fn can_stand_unquoted(text: &str) -> bool {
         .strip_prefix('{')
         .and_then(|text| text.strip_suffix('}'))
         .is_some_and(is_variable_name);
-    let is_plain = |other: char| {
-        !other.is_control() && !matches!(other, ' ' | '"' | '\'' | '`' | '\\')
-    };
+    let is_plain =
+        |other: char| !other.is_control() && !matches!(other, ' ' | '"' | '\'' | '`' | '\\');
     !text.is_empty()
         && !is_variable
         && !text.starts_with(['#', '='])

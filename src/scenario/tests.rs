@@ -33,7 +33,7 @@ script unlock
     return redis.call('DEL', KEYS[1])
   end
 
-  # return #KEYS
+  -- return #KEYS  # not a comment of the text
   return 0
 
 watch lock lock:sku-1, counter fence:sku-1, fence inventory.fence_token, stock inventory.qty
@@ -100,32 +100,58 @@ fn tree(text: &str) -> syntax::Text {
 }
 
 fn shown(errors: &[TextError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n")
+    errors
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<String>>()
+        .join("\n")
 }
 
 #[test]
 fn the_story_reads_and_is_canonical() {
     assert_eq!(format(STORY).as_deref(), Ok(STORY));
     let reading = read(STORY).unwrap_or_else(|errors| panic!("{}", shown(&errors)));
-    assert_eq!(reading.title, "A stalls between SET and INCR. Its token is newer than its lock.");
-    assert_eq!(reading.description, "It shows why a token comes with the lock.");
+    assert_eq!(
+        reading.title,
+        "A stalls between SET and INCR. Its token is newer than its lock."
+    );
+    assert_eq!(
+        reading.description,
+        "It shows why a token comes with the lock."
+    );
     let setup = &reading.setup;
     assert!(setup.found_rows);
     assert_eq!(setup.statements.len(), 5);
     assert_eq!(setup.commands.len(), 2);
     assert!(setup.commands[1][2].starts_with(b"if redis.call"));
     let script = String::from_utf8_lossy(&setup.scripts["unlock"]).into_owned();
-    assert!(script.ends_with("end\n\n# return #KEYS\nreturn 0"), "{script}");
+    assert!(
+        script.ends_with("end\n\n-- return #KEYS  # not a comment of the text\nreturn 0"),
+        "{script}"
+    );
     assert_eq!(setup.protocols[0].steps.len(), 6);
-    assert_eq!(setup.clients.iter().map(|client| client.rounds).collect::<Vec<_>>(), [2, 2, 1]);
+    assert_eq!(
+        setup
+            .clients
+            .iter()
+            .map(|client| client.rounds)
+            .collect::<Vec<_>>(),
+        [2, 2, 1]
+    );
     assert_eq!(reading.schedule.len(), 17);
     assert_eq!(reading.expectations.len(), 8);
     for line in &reading.schedule {
         let text = STORY.lines().nth(line.line - 1).unwrap_or_default().trim();
         let printed = print_schedule_line(setup, &line.action, line.expected.as_deref());
-        assert_eq!(text.split("  #").next().unwrap_or_default().trim_end(), printed);
+        assert_eq!(
+            text.split("  #").next().unwrap_or_default().trim_end(),
+            printed
+        );
         let again = read_schedule_line(text, setup).expect("it was read before");
-        assert_eq!((again.action, again.expected), (line.action.clone(), line.expected.clone()));
+        assert_eq!(
+            (again.action, again.expected),
+            (line.action.clone(), line.expected.clone())
+        );
     }
 }
 
@@ -138,10 +164,16 @@ fn the_layout_says_where_things_stand() {
     assert_eq!(layout.schedule.map(ends), Some(("schedule", "  restart A")));
     assert_eq!(
         layout.expect.map(ends),
-        Some(("expect", "  client A: paused before write, believes lock:sku-1"))
+        Some((
+            "expect",
+            "  client A: paused before write, believes lock:sku-1"
+        ))
     );
     let protocol = &layout.protocols[0];
-    assert_eq!(line(protocol.lines.first), "protocol split-acquire  # as many write it");
+    assert_eq!(
+        line(protocol.lines.first),
+        "protocol split-acquire  # as many write it"
+    );
     assert_eq!(
         ends(protocol.steps[3]),
         (
@@ -150,12 +182,23 @@ fn the_layout_says_where_things_stand() {
         )
     );
     assert!(protocol.source.starts_with("protocol split-acquire"));
-    assert!(protocol.source.ends_with("compensation refund: REFUND {order}"));
-    assert_eq!(layout.clients.iter().map(|number| line(*number)).collect::<Vec<_>>(), [
-        "client A, B: split-acquire x2 order=order-1",
-        "client A, B: split-acquire x2 order=order-1",
-        "client C"
-    ]);
+    assert!(
+        protocol
+            .source
+            .ends_with("compensation refund: REFUND {order}")
+    );
+    assert_eq!(
+        layout
+            .clients
+            .iter()
+            .map(|number| line(*number))
+            .collect::<Vec<_>>(),
+        [
+            "client A, B: split-acquire x2 order=order-1",
+            "client A, B: split-acquire x2 order=order-1",
+            "client C"
+        ]
+    );
     assert!(line(layout.watches[0]).starts_with("watch lock"));
     assert_eq!(layout.tables[1].0, "orders");
     assert_eq!(ends(layout.tables[1].1), ("table orders (", ")"));
@@ -171,12 +214,24 @@ fn texts_become_canonical() {
     };
     check("", "");
     check("\u{feff}# a\r\n\r\nclient A\r\n", "# a\n\nclient A\n");
-    check("client   A ,B :p   x1  a=1 b=\"1\" c='d e'", "client A, B: p a=1 b=\"1\" c=\"d e\"\n");
+    check(
+        "client   A ,B :p   x1  a=1 b=\"1\" c='d e'",
+        "client A, B: p a=1 b=\"1\" c=\"d e\"\n",
+    );
     check("client A: p x02\n   # why\n", "client A: p x2\n# why\n");
-    check("schedule\n # why\n     A one\n A  one  =>  OK   # c", "schedule\n  # why\n  A one\n  A one                  => OK  # c\n");
-    check("schedule\n  clock +10s\n  clock +1m", "schedule\n  clock +10000ms\n  clock +60000ms\n");
+    check(
+        "schedule\n # why\n     A one\n A  one  =>  OK   # c",
+        "schedule\n  # why\n  A one\n  A one                  => OK  # c\n",
+    );
+    check(
+        "schedule\n  clock +10s\n  clock +1m",
+        "schedule\n  clock +10000ms\n  clock +60000ms\n",
+    );
     check("schedule\n  A> GET  a   b", "schedule\n  A> GET  a   b\n");
-    check("schedule\n  expire 'a'\n  wipe \"a b\\x00\"", "schedule\n  expire a\n  wipe \"a b\\x00\"\n");
+    check(
+        "schedule\n  expire 'a'\n  wipe \"a b\\x00\"",
+        "schedule\n  expire a\n  wipe \"a b\\x00\"\n",
+    );
     check(
         "protocol p\n      one: GET a\n          on  nil : retry  after 1s\n\n       # c\n      two: SELECT 1\n            +  1\n",
         "protocol p\n  one: GET a\n    on nil: retry after 1000ms\n\n  # c\n  two: SELECT 1\n      +  1\n",
@@ -185,8 +240,14 @@ fn texts_become_canonical() {
         "protocol p\n  a: GET b\n    on {x} , {y}: holds {k} for {t}ms , draws {x}, sells 2, go to a\n    on 'it': abort with a,b",
         "protocol p\n  a: GET b\n    on {x}, {y}: holds {k} for {t}ms, draws {x}, sells 2, go to a\n    on \"it\": abort with a, b\n",
     );
-    check("script s\n      a\n        b\n\n      c  \n", "script s\n  a\n    b\n\n  c  \n");
-    check("table t(a INT,\n b INT\n)\n 1 , 2\n", "table t (a INT,\n    b INT\n)\n  1 , 2\n");
+    check(
+        "script s\n      a\n        b\n\n      c  \n",
+        "script s\n  a\n    b\n\n  c  \n",
+    );
+    check(
+        "table t(a INT,\n b INT\n)\n 1 , 2\n",
+        "table t (a INT,\n    b INT\n)\n  1 , 2\n",
+    );
     check(
         "expect\n key  k : \"v\"  no ttl\n writes:none\n charges:  a  b  1\n t 1 , 'x' :  a  1,b NULL\n client A:  done",
         "expect\n  key k: \"v\" no ttl\n  writes: none\n  charges: a b 1\n  t 1, 'x': a 1, b NULL\n  client A: done\n",
@@ -200,7 +261,9 @@ fn protocol(steps: &str) -> String {
 
 /// What stands around a schedule so that only the schedule can be wrong.
 fn schedule(lines: &str) -> String {
-    format!("protocol p\n  one: GET a\n    on {{x}}\n  two: GET b\nclient A, B: p\nclient C\nschedule\n{lines}\n")
+    format!(
+        "protocol p\n  one: GET a\n    on {{x}}\n  two: GET b\nclient A, B: p\nclient C\nschedule\n{lines}\n"
+    )
 }
 
 /// Reads a text in which this is wrong: the errors as they are displayed.
@@ -214,146 +277,636 @@ fn check(text: &str, expected: &[&str]) {
 
 #[test]
 fn blocks_that_are_wrong() {
-    check("protocl p\n  a: GET b", &["line 1, column 1: no block begins with `protocl` (did you mean `protocol`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`"]);
-    check("  client A", &["line 1, column 3: this line is indented but stands under no block: expected a word such as `protocol`, `client` or `schedule` in column 1 above it"]);
-    check("client A\n\tx", &["line 2, column 1: a tab, whose width nobody knows: expected spaces"]);
-    check("client A\n  x", &["line 2, column 3: nothing can stand under a `client` line: expected the next block in column 1"]);
-    check("option FOUND_ROWS", &["line 1, column 8: no option is called `FOUND_ROWS`: expected `CLIENT_FOUND_ROWS`"]);
-    check("option CLIENT_FOUND_ROW", &["line 1, column 8: no option is called `CLIENT_FOUND_ROW` (did you mean `CLIENT_FOUND_ROWS`?): expected `CLIENT_FOUND_ROWS`"]);
-    check("script s", &["line 1, column 1: the script is empty: expected indented lines of Lua under it"]);
-    check("script s\n  a\nscript s\n  b", &["line 3, column 8: there is another script called `s`: expected a name of its own"]);
-    check("schedule now", &["line 1, column 10: `now` is not understood: expected nothing behind `schedule`; actions stand under it"]);
-    check("schedule\nschedule", &["line 2, column 1: there is another schedule on line 1: expected one schedule"]);
-    check("expect\n\nexpect\n", &["line 3, column 1: there are other expectations on line 1: expected one `expect` block"]);
-    check("script", &["line 1, column 7: the script's name is missing: expected letters, digits, `_` or `-`, beginning with a letter", "line 1, column 1: the script is empty: expected indented lines of Lua under it"].map(|s| s).iter().rev().copied().collect::<Vec<_>>().as_slice());
-    check("watch lck a", &["line 1, column 7: no role is called `lck` (did you mean `lock`?): expected `lock`, `counter`, `fence` or `stock`"]);
-    check("watch lock a, lock b", &["line 1, column 15: the role `lock` is given twice: expected each role once; a second set of roles stands in a `watch` line of its own"]);
-    check("watch lock {a}", &["line 1, column 12: the variable `{a}` has no value here: expected a key; in double quotes it stands for itself"]);
-    check("watch fence inventory", &["line 1, column 22: the column is missing: expected `.` and a column, such as `inventory.qty`"]);
-    check("watch", &["line 1, column 6: the role is missing: expected a role and what plays it, such as `lock lock:sku-1`"]);
-    check("watch lock a b", &["line 1, column 14: `b` is not understood: expected `,` and another role"]);
+    check(
+        "protocl p\n  a: GET b",
+        &[
+            "line 1, column 1: no block begins with `protocl` (did you mean `protocol`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`",
+        ],
+    );
+    check(
+        "  client A",
+        &[
+            "line 1, column 3: this line is indented but stands under no block: expected a word such as `protocol`, `client` or `schedule` in column 1 above it",
+        ],
+    );
+    check(
+        "client A\n\tx",
+        &["line 2, column 1: a tab, whose width nobody knows: expected spaces"],
+    );
+    check(
+        "client A\n  x",
+        &[
+            "line 2, column 3: nothing can stand under a `client` line: expected the next block in column 1",
+        ],
+    );
+    check(
+        "option FOUND_ROWS",
+        &["line 1, column 8: no option is called `FOUND_ROWS`: expected `CLIENT_FOUND_ROWS`"],
+    );
+    check(
+        "option CLIENT_FOUND_ROW",
+        &[
+            "line 1, column 8: no option is called `CLIENT_FOUND_ROW` (did you mean `CLIENT_FOUND_ROWS`?): expected `CLIENT_FOUND_ROWS`",
+        ],
+    );
+    check(
+        "script s",
+        &["line 1, column 1: the script is empty: expected indented lines of Lua under it"],
+    );
+    check(
+        "script s\n  a\nscript s\n  b",
+        &["line 3, column 8: there is another script called `s`: expected a name of its own"],
+    );
+    check(
+        "schedule now",
+        &[
+            "line 1, column 10: `now` is not understood: expected nothing behind `schedule`; actions stand under it",
+        ],
+    );
+    check(
+        "schedule\nschedule",
+        &["line 2, column 1: there is another schedule on line 1: expected one schedule"],
+    );
+    check(
+        "expect\n\nexpect\n",
+        &["line 3, column 1: there are other expectations on line 1: expected one `expect` block"],
+    );
+    check("script", ["line 1, column 7: the script's name is missing: expected letters, digits, `_` or `-`, beginning with a letter", "line 1, column 1: the script is empty: expected indented lines of Lua under it"].map(|s| s).iter().rev().copied().collect::<Vec<_>>().as_slice());
+    check(
+        "watch lck a",
+        &[
+            "line 1, column 7: no role is called `lck` (did you mean `lock`?): expected `lock`, `counter`, `fence` or `stock`",
+        ],
+    );
+    check(
+        "watch lock a, lock b",
+        &[
+            "line 1, column 15: the role `lock` is given twice: expected each role once; a second set of roles stands in a `watch` line of its own",
+        ],
+    );
+    check(
+        "watch lock {a}",
+        &[
+            "line 1, column 12: the variable `{a}` has no value here: expected a key; in double quotes it stands for itself",
+        ],
+    );
+    check(
+        "watch fence inventory",
+        &[
+            "line 1, column 22: the column is missing: expected `.` and a column, such as `inventory.qty`",
+        ],
+    );
+    check(
+        "watch",
+        &[
+            "line 1, column 6: the role is missing: expected a role and what plays it, such as `lock lock:sku-1`",
+        ],
+    );
+    check(
+        "watch lock a b",
+        &["line 1, column 14: `b` is not understood: expected `,` and another role"],
+    );
 }
 
 #[test]
 fn clients_that_are_wrong() {
     let p = "protocol split\n  a: GET b\n";
     let with = |line: &str, expected: &[&str]| check(&format!("{p}{line}"), expected);
-    with("client A: spilt", &["line 3, column 11: no protocol is called `spilt` (did you mean `split`?): expected `split`"]);
-    with("client A, A: split", &["line 3, column 11: there is another client called `A`: expected a name of its own"]);
-    with("client operator", &["line 3, column 8: no client can be called `operator`: expected a name that means nothing else in a schedule, such as `A`"]);
-    with("client pause", &["line 3, column 8: no client can be called `pause`: expected a name that means nothing else in a schedule, such as `A`"]);
-    with("client 1", &["line 3, column 8: `1` cannot be the client's name: expected letters, digits, `_` or `-`, beginning with a letter"]);
-    with("client", &["line 3, column 7: the client's name is missing: expected letters, digits, `_` or `-`, beginning with a letter"]);
-    with("client A:", &["line 3, column 10: the protocol's name is missing: expected letters, digits, `_` or `-`, beginning with a letter"]);
-    with("client A B", &["line 3, column 10: `B` is not understood: expected `:` and a protocol, or `,` and another client"]);
-    with("client A: split x0", &["line 3, column 17: `x0` runs cannot be had: expected x1 to x1000"]);
-    with("client A: split x99999999999999999999", &["line 3, column 17: `x99999999999999999999` runs cannot be had: expected x1 to x1000"]);
-    with("client A: split a=", &["line 3, column 19: the value is missing: expected a value, such as `order=order-1`; the empty one is `\"\"`"]);
-    with("client A: split a=\"b", &["line 3, column 19: the quotes are not balanced: expected a closing \""]);
-    with("client A: split a=1 a=2", &["line 3, column 21: `a` is given twice: expected each parameter once"]);
-    with("client A: split me=1", &["line 3, column 17: `me` is given by the client's own attempts: expected `xN` or `name=value`, a name of letters, digits and `_`"]);
-    with("client A: split foo", &["line 3, column 17: `foo` is not understood: expected `xN` or `name=value`, a name of letters, digits and `_`"]);
+    with(
+        "client A: spilt",
+        &[
+            "line 3, column 11: no protocol is called `spilt` (did you mean `split`?): expected `split`",
+        ],
+    );
+    with(
+        "client A, A: split",
+        &["line 3, column 11: there is another client called `A`: expected a name of its own"],
+    );
+    with(
+        "client operator",
+        &[
+            "line 3, column 8: no client can be called `operator`: expected a name that means nothing else in a schedule, such as `A`",
+        ],
+    );
+    with(
+        "client pause",
+        &[
+            "line 3, column 8: no client can be called `pause`: expected a name that means nothing else in a schedule, such as `A`",
+        ],
+    );
+    with(
+        "client 1",
+        &[
+            "line 3, column 8: `1` cannot be the client's name: expected letters, digits, `_` or `-`, beginning with a letter",
+        ],
+    );
+    with(
+        "client",
+        &[
+            "line 3, column 7: the client's name is missing: expected letters, digits, `_` or `-`, beginning with a letter",
+        ],
+    );
+    with(
+        "client A:",
+        &[
+            "line 3, column 10: the protocol's name is missing: expected letters, digits, `_` or `-`, beginning with a letter",
+        ],
+    );
+    with(
+        "client A B",
+        &[
+            "line 3, column 10: `B` is not understood: expected `:` and a protocol, or `,` and another client",
+        ],
+    );
+    with(
+        "client A: split x0",
+        &["line 3, column 17: `x0` runs cannot be had: expected x1 to x1000"],
+    );
+    with(
+        "client A: split x99999999999999999999",
+        &["line 3, column 17: `x99999999999999999999` runs cannot be had: expected x1 to x1000"],
+    );
+    with(
+        "client A: split a=",
+        &[
+            "line 3, column 19: the value is missing: expected a value, such as `order=order-1`; the empty one is `\"\"`",
+        ],
+    );
+    with(
+        "client A: split a=\"b",
+        &["line 3, column 19: the quotes are not balanced: expected a closing \""],
+    );
+    with(
+        "client A: split a=1 a=2",
+        &["line 3, column 21: `a` is given twice: expected each parameter once"],
+    );
+    with(
+        "client A: split me=1",
+        &[
+            "line 3, column 17: `me` is given by the client's own attempts: expected `xN` or `name=value`, a name of letters, digits and `_`",
+        ],
+    );
+    with(
+        "client A: split foo",
+        &[
+            "line 3, column 17: `foo` is not understood: expected `xN` or `name=value`, a name of letters, digits and `_`",
+        ],
+    );
     let many: Vec<String> = (0..65).map(|number| format!("c{number}")).collect();
     let line = format!("client {}", many.join(", "));
     let column = line.rfind('c').expect("it is there") + 1;
-    with(&line, &[&format!("line 3, column {column}: too many clients: expected at most 64")]);
+    with(
+        &line,
+        &[&format!(
+            "line 3, column {column}: too many clients: expected at most 64"
+        )],
+    );
 }
 
 #[test]
 fn protocols_that_are_wrong() {
     let with = |steps: &str, expected: &[&str]| check(&protocol(steps), expected);
-    with("", &["line 3, column 10: the protocol `p` has no steps: expected indented steps under it, such as `acquire: SET lock:sku-1 {me} NX PX 10000`"]);
-    with("  compensation a: GET b", &["line 3, column 10: the protocol `p` has no steps: expected indented steps under it, such as `acquire: SET lock:sku-1 {me} NX PX 10000`"]);
-    with("  a GET b", &["line 4, column 5: the label has no `:`: expected `:` right behind the label, and the request"]);
-    with("  a:", &["line 4, column 5: the request is missing: expected a Redis command, an SQL statement, CHARGE, REFUND, CHECK or SLEEP"]);
-    with("  a: GET b\n  a: GET c", &["line 5, column 3: there is another step called `a`: expected a name of its own"]);
-    with("  a: GET b\n  on OK: stop", &["line 5, column 3: this clause stands under no step: expected a label and a request; clauses stand deeper than their step"]);
-    with("  a: GET b\n    GET c", &["line 5, column 5: only an SQL statement goes on on the next line: expected `on PATTERN: EFFECTS`, or the next step"]);
-    with("  a: SELECT 1\n    on 1 row\n    + 1", &["line 6, column 5: a request cannot go on behind its first clause: expected `on PATTERN: EFFECTS`, or the next step less indented"]);
-    with("  a: GET {tokn}\n    on {token}", &["line 4, column 10: no variable is called `{tokn}` (did you mean `{token}`?): expected `{me}`, `{order}` or `{token}`"]);
-    with("  a: UPDATE t SET a = 1\n     WHERE b = {tokn}\n    on {token}", &["line 5, column 16: no variable is called `{tokn}` (did you mean `{token}`?): expected `{me}`, `{order}` or `{token}`"]);
-    with("  a: GET b\n    on OK: holds k for {ttl}ms, draws {t}", &["line 5, column 24: no variable is called `{ttl}`: expected `{me}` or `{order}`", "line 5, column 39: no variable is called `{t}`: expected `{me}` or `{order}`"]);
-    with("  a: EVAL unlck 0", &["line 4, column 11: no script is called `unlck` (did you mean `unlock`?): expected `unlock`"]);
-    with("  a: EVALSHA 0123 0", &["line 4, column 14: no script is called `0123`: expected `unlock`"]);
-    with("  a: GET \"b", &["line 4, column 10: the quotes are not balanced: expected a closing \""]);
-    with("  a: GET b\n    on OK: go to c", &["line 5, column 18: the protocol `p` has no step `c`: expected `a`"]);
-    with("  a: GET b\n    on OK: abort with relase\n  release: DEL b", &["line 5, column 23: the protocol `p` has no step `relase` (did you mean `release`?): expected `a` or `release`"]);
-    with("  a: GET b\n    on OK: go to r\n  compensation r: DEL b", &["line 5, column 18: `r` is a compensation: expected another step, or `abort with r`"]);
-    with("  a: GET b\n    on OK: abort", &["line 5, column 17: `abort` names no steps: expected `with` and the steps to run, or `stop` to run none"]);
-    with("  a: GET b\n    on OK: stop, draws {order}", &["line 5, column 18: nothing can follow where the client goes: expected the end of the line; effects stand before it"]);
-    with("  a: GET b\n    on OK: sels 1", &["line 5, column 12: no effect is called `sels` (did you mean `sells`?): expected `holds`, `releases`, `loses`, `draws`, `sells`, `retry`, `start`, `go`, `abort`, `stop` or `done`"]);
-    with("  a: GET b\n    on OK: sells 0", &["line 5, column 18: `0` units cannot be sold: expected a whole number from 1 on"]);
-    with("  a: GET b\n    on OK: holds k for 10", &["line 5, column 24: `10` is no duration: expected a whole number with ms, s or m behind it, such as 100ms"]);
-    with("  a: GET b\n    on OK: retry after 9999999999999s", &["line 5, column 24: `9999999999999s` is too long: expected at most 1000000000000ms"]);
-    with("  a: GET b\n    on OK: holds k for {order}", &["line 5, column 31: `{order}` has no unit: expected `{order}ms`"]);
-    with("  a: GET b\n    on OK:", &["line 5, column 11: what the reply means is missing: expected `holds KEY for 10s`, `releases KEY`, `loses KEY`, `draws {token}`, `sells 1`, `retry`, `start over`, `go to LABEL`, `abort with LABEL`, `stop` or `done`"]);
-    with("  a: GET b\n    on : stop", &["line 5, column 8: the pattern of the reply is missing: expected `OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`"]);
-    with("  a: GET b\n    on -1 rows", &["line 5, column 8: rows cannot be fewer than none: expected `OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`"]);
-    with("  a: GET b\n    on {a}, {a}", &["line 5, column 13: `{a}` is bound twice: expected each variable once"]);
-    with("  a: GET b\n    on {me}", &["line 5, column 8: `{me}` is the client's own name: expected another variable"]);
-    with("  a: GET b\n    on {a-b}", &["line 5, column 8: this is no variable: expected a variable, such as `{token}`: letters, digits and `_` in braces"]);
-    with("  a: GET b\n    on OK OK", &["line 5, column 11: `OK` is not understood: expected `:` and what the reply means, or the end of the line"]);
-    with("  a: GET b\n    on nil: stop\n    on nil: done", &["line 6, column 5: no reply comes to this clause: line 5 takes it before: expected each pattern once, and `else` last"]);
-    with("  a: CHARGE {order}", &["line 4, column 6: CHARGE takes an order and an amount: expected `CHARGE ORDER AMOUNT` or `CHARGE ORDER AMOUNT KEY IDEMPOTENCY-KEY`"]);
-    with("  a: CHARGE {order} much", &["line 4, column 6: `much` is no amount: expected a whole number from 1 on, in the currency's smallest unit"]);
-    with("  a: REFUND a b", &["line 4, column 6: REFUND takes an order or a charge: expected `REFUND ORDER`"]);
-    with("  a: CHECK", &["line 4, column 6: CHECK looks at one lock: expected `CHECK KEY`"]);
-    with("  a: SLEEP long", &["line 4, column 12: `long` is no duration: expected a whole number with ms, s or m behind it, such as 100ms"]);
-    with("  claims: everything is fine\n  a: GET b", &["line 4, column 11: no property says `everything is fine`: expected `a stale write is never accepted after a newer holder's write`, `tokens come in the order in which locks were taken`, `tokens are never handed out twice`, `a holder with a live lease is never rejected by the fence`, `at most one client believes that it holds the lock`, `only the owner releases or prolongs a lock`, `every lock has a deadline`, `stock is never negative`, `stock equals what was sold`, `nobody is charged for something they did not get`, `nobody is charged twice` or `everything sold is paid`"]);
-    with("  claims: tokens\n  a: GET b", &["line 4, column 11: several properties begin with `tokens`: expected `tokens come in the order in which locks were taken` or `tokens are never handed out twice`"]);
-    check("protocol p\n  a: GET b\nprotocol p\n  a: GET b", &["line 3, column 10: there is another protocol called `p`: expected a name of its own"]);
-    check("protocol p\n  a: GET {order}\nclient A: p order=1\nclient B: p", &["line 2, column 10: the client `B` has no parameter `order`: expected `order=...` behind every client that runs the protocol"]);
+    with(
+        "",
+        &[
+            "line 3, column 10: the protocol `p` has no steps: expected indented steps under it, such as `acquire: SET lock:sku-1 {me} NX PX 10000`",
+        ],
+    );
+    with(
+        "  compensation a: GET b",
+        &[
+            "line 3, column 10: the protocol `p` has no steps: expected indented steps under it, such as `acquire: SET lock:sku-1 {me} NX PX 10000`",
+        ],
+    );
+    with(
+        "  a GET b",
+        &[
+            "line 4, column 5: the label has no `:`: expected `:` right behind the label, and the request",
+        ],
+    );
+    with(
+        "  a:",
+        &[
+            "line 4, column 5: the request is missing: expected a Redis command, an SQL statement, CHARGE, REFUND, CHECK or SLEEP",
+        ],
+    );
+    with(
+        "  a: GET b\n  a: GET c",
+        &["line 5, column 3: there is another step called `a`: expected a name of its own"],
+    );
+    with(
+        "  a: GET b\n  on OK: stop",
+        &[
+            "line 5, column 3: this clause stands under no step: expected a label and a request; clauses stand deeper than their step",
+        ],
+    );
+    with(
+        "  a: GET b\n    GET c",
+        &[
+            "line 5, column 5: only an SQL statement goes on on the next line: expected `on PATTERN: EFFECTS`, or the next step",
+        ],
+    );
+    with(
+        "  a: SELECT 1\n    on 1 row\n    + 1",
+        &[
+            "line 6, column 5: a request cannot go on behind its first clause: expected `on PATTERN: EFFECTS`, or the next step less indented",
+        ],
+    );
+    with(
+        "  a: GET {tokn}\n    on {token}",
+        &[
+            "line 4, column 10: no variable is called `{tokn}` (did you mean `{token}`?): expected `{me}`, `{order}` or `{token}`",
+        ],
+    );
+    with(
+        "  a: UPDATE t SET a = 1\n     WHERE b = {tokn}\n    on {token}",
+        &[
+            "line 5, column 16: no variable is called `{tokn}` (did you mean `{token}`?): expected `{me}`, `{order}` or `{token}`",
+        ],
+    );
+    with(
+        "  a: GET b\n    on OK: holds k for {ttl}ms, draws {t}",
+        &[
+            "line 5, column 24: no variable is called `{ttl}`: expected `{me}` or `{order}`",
+            "line 5, column 39: no variable is called `{t}`: expected `{me}` or `{order}`",
+        ],
+    );
+    with(
+        "  a: EVAL unlck 0",
+        &[
+            "line 4, column 11: no script is called `unlck` (did you mean `unlock`?): expected `unlock`",
+        ],
+    );
+    with(
+        "  a: EVALSHA 0123 0",
+        &["line 4, column 14: no script is called `0123`: expected `unlock`"],
+    );
+    with(
+        "  a: GET \"b",
+        &["line 4, column 10: the quotes are not balanced: expected a closing \""],
+    );
+    with(
+        "  a: GET b\n    on OK: go to c",
+        &["line 5, column 18: the protocol `p` has no step `c`: expected `a`"],
+    );
+    with(
+        "  a: GET b\n    on OK: abort with relase\n  release: DEL b",
+        &[
+            "line 5, column 23: the protocol `p` has no step `relase` (did you mean `release`?): expected `a` or `release`",
+        ],
+    );
+    with(
+        "  a: GET b\n    on OK: go to r\n  compensation r: DEL b",
+        &["line 5, column 18: `r` is a compensation: expected another step, or `abort with r`"],
+    );
+    with(
+        "  a: GET b\n    on OK: abort",
+        &[
+            "line 5, column 17: `abort` names no steps: expected `with` and the steps to run, or `stop` to run none",
+        ],
+    );
+    with(
+        "  a: GET b\n    on OK: stop, draws {order}",
+        &[
+            "line 5, column 18: nothing can follow where the client goes: expected the end of the line; effects stand before it",
+        ],
+    );
+    with(
+        "  a: GET b\n    on OK: sels 1",
+        &[
+            "line 5, column 12: no effect is called `sels` (did you mean `sells`?): expected `holds`, `releases`, `loses`, `draws`, `sells`, `retry`, `start`, `go`, `abort`, `stop` or `done`",
+        ],
+    );
+    with(
+        "  a: GET b\n    on OK: sells 0",
+        &["line 5, column 18: `0` units cannot be sold: expected a whole number from 1 on"],
+    );
+    with(
+        "  a: GET b\n    on OK: holds k for 10",
+        &[
+            "line 5, column 24: `10` is no duration: expected a whole number with ms, s or m behind it, such as 100ms",
+        ],
+    );
+    with(
+        "  a: GET b\n    on OK: retry after 9999999999999s",
+        &["line 5, column 24: `9999999999999s` is too long: expected at most 1000000000000ms"],
+    );
+    with(
+        "  a: GET b\n    on OK: holds k for {order}",
+        &["line 5, column 31: `{order}` has no unit: expected `{order}ms`"],
+    );
+    with(
+        "  a: GET b\n    on OK:",
+        &[
+            "line 5, column 11: what the reply means is missing: expected `holds KEY for 10s`, `releases KEY`, `loses KEY`, `draws {token}`, `sells 1`, `retry`, `start over`, `go to LABEL`, `abort with LABEL`, `stop` or `done`",
+        ],
+    );
+    with(
+        "  a: GET b\n    on : stop",
+        &[
+            "line 5, column 8: the pattern of the reply is missing: expected `OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`",
+        ],
+    );
+    with(
+        "  a: GET b\n    on -1 rows",
+        &[
+            "line 5, column 8: rows cannot be fewer than none: expected `OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`",
+        ],
+    );
+    with(
+        "  a: GET b\n    on {a}, {a}",
+        &["line 5, column 13: `{a}` is bound twice: expected each variable once"],
+    );
+    with(
+        "  a: GET b\n    on {me}",
+        &["line 5, column 8: `{me}` is the client's own name: expected another variable"],
+    );
+    with(
+        "  a: GET b\n    on {a-b}",
+        &[
+            "line 5, column 8: this is no variable: expected a variable, such as `{token}`: letters, digits and `_` in braces",
+        ],
+    );
+    with(
+        "  a: GET b\n    on OK OK",
+        &[
+            "line 5, column 11: `OK` is not understood: expected `:` and what the reply means, or the end of the line",
+        ],
+    );
+    with(
+        "  a: GET b\n    on nil: stop\n    on nil: done",
+        &[
+            "line 6, column 5: no reply comes to this clause: line 5 takes it before: expected each pattern once, and `else` last",
+        ],
+    );
+    with(
+        "  a: CHARGE {order}",
+        &[
+            "line 4, column 6: CHARGE takes an order and an amount: expected `CHARGE ORDER AMOUNT` or `CHARGE ORDER AMOUNT KEY IDEMPOTENCY-KEY`",
+        ],
+    );
+    with(
+        "  a: CHARGE {order} much",
+        &[
+            "line 4, column 6: `much` is no amount: expected a whole number from 1 on, in the currency's smallest unit",
+        ],
+    );
+    with(
+        "  a: REFUND a b",
+        &["line 4, column 6: REFUND takes an order or a charge: expected `REFUND ORDER`"],
+    );
+    with(
+        "  a: CHECK",
+        &["line 4, column 6: CHECK looks at one lock: expected `CHECK KEY`"],
+    );
+    with(
+        "  a: SLEEP long",
+        &[
+            "line 4, column 12: `long` is no duration: expected a whole number with ms, s or m behind it, such as 100ms",
+        ],
+    );
+    with(
+        "  claims: everything is fine\n  a: GET b",
+        &[
+            "line 4, column 11: no property says `everything is fine`: expected `a stale write is never accepted after a newer holder's write`, `tokens come in the order in which locks were taken`, `tokens are never handed out twice`, `a holder with a live lease is never rejected by the fence`, `at most one client believes that it holds the lock`, `only the owner releases or prolongs a lock`, `every lock has a deadline`, `stock is never negative`, `stock equals what was sold`, `nobody is charged for something they did not get`, `nobody is charged twice` or `everything sold is paid`",
+        ],
+    );
+    with(
+        "  claims: tokens\n  a: GET b",
+        &[
+            "line 4, column 11: several properties begin with `tokens`: expected `tokens come in the order in which locks were taken` or `tokens are never handed out twice`",
+        ],
+    );
+    check(
+        "protocol p\n  a: GET b\nprotocol p\n  a: GET b",
+        &["line 3, column 10: there is another protocol called `p`: expected a name of its own"],
+    );
+    check(
+        "protocol p\n  a: GET {order}\nclient A: p order=1\nclient B: p",
+        &[
+            "line 2, column 10: the client `B` has no parameter `order`: expected `order=...` behind every client that runs the protocol",
+        ],
+    );
     check("protocol p\n  a: GET {order}\n", &[]);
 }
 
 #[test]
 fn schedules_that_are_wrong() {
     let with = |lines: &str, expected: &[&str]| check(&schedule(lines), expected);
-    with("  D one", &["line 8, column 3: no client is called `D`: expected `A`, `B` or `C`"]);
-    with("  a one", &["line 8, column 3: no client is called `a` (did you mean `A`?): expected `A`, `B` or `C`"]);
-    with("  A tow", &["line 8, column 5: the protocol `p` has no step `tow` (did you mean `two`?): expected `one` or `two`"]);
-    with("  C one", &["line 8, column 5: the client `C` runs no protocol: expected a command at its console, such as `C> GET lock:sku-1`"]);
-    with("  A one two", &["line 8, column 9: `two` is not understood: expected the end of the action"]);
-    with("  A one =>", &["line 8, column 11: the reply behind `=>` is missing: expected a reply in short form, such as `OK`, `nil`, `1` or `\"A-1\"`"]);
-    with("  pause A => OK", &["line 8, column 14: no reply comes to this action: expected `=>` behind a step, a command or a `lose` alone"]);
-    with("  pause A at one", &["line 8, column 11: `at one` is not understood: expected `before STEP`, `after STEP` or the end of the action"]);
-    with("  pause A before", &["line 8, column 17: the step's label is missing: expected letters, digits, `_` or `-`, beginning with a letter"]);
-    with("  clock 10s", &["line 8, column 9: the clock moves by a duration: expected `+` and a duration, such as `clock +10s`, or `to next deadline`"]);
-    with("  clock +10", &["line 8, column 10: `10` is no duration: expected a whole number with ms, s or m behind it, such as 100ms"]);
-    with("  A> GET {y}", &["line 8, column 10: no variable is called `{y}`: expected `{me}` or `{x}`"]);
-    with("  operator> GET {x}", &["line 8, column 17: `{x}` has no value here: expected quotes around it, where it stands for itself"]);
-    with("  operator>", &["line 8, column 12: nothing is typed: expected a Redis command or an SQL statement"]);
-    with("  operator> EVAL x 0", &["line 8, column 18: no script is called `x`: expected a `script` block with this name, or Lua in quotes"]);
-    with("  expire", &["line 8, column 9: a key is missing: expected a key"]);
-    with("  wipe a b", &["line 8, column 10: `b` is not understood: expected the end of the action"]);
-    with("  nonsense", &["line 8, column 3: `nonsense` does nothing here: expected `CLIENT STEP`, `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `crash CLIENT`, `restart CLIENT`, `lose CLIENT STEP`, `expire KEY`, `wipe KEY` or `CLIENT> COMMAND`"]);
+    with(
+        "  D one",
+        &["line 8, column 3: no client is called `D`: expected `A`, `B` or `C`"],
+    );
+    with(
+        "  a one",
+        &[
+            "line 8, column 3: no client is called `a` (did you mean `A`?): expected `A`, `B` or `C`",
+        ],
+    );
+    with(
+        "  A tow",
+        &[
+            "line 8, column 5: the protocol `p` has no step `tow` (did you mean `two`?): expected `one` or `two`",
+        ],
+    );
+    with(
+        "  C one",
+        &[
+            "line 8, column 5: the client `C` runs no protocol: expected a command at its console, such as `C> GET lock:sku-1`",
+        ],
+    );
+    with(
+        "  A one two",
+        &["line 8, column 9: `two` is not understood: expected the end of the action"],
+    );
+    with(
+        "  A one =>",
+        &[
+            "line 8, column 11: the reply behind `=>` is missing: expected a reply in short form, such as `OK`, `nil`, `1` or `\"A-1\"`",
+        ],
+    );
+    with(
+        "  pause A => OK",
+        &[
+            "line 8, column 14: no reply comes to this action: expected `=>` behind a step, a command or a `lose` alone",
+        ],
+    );
+    with(
+        "  pause A at one",
+        &[
+            "line 8, column 11: `at one` is not understood: expected `before STEP`, `after STEP` or the end of the action",
+        ],
+    );
+    with(
+        "  pause A before",
+        &[
+            "line 8, column 17: the step's label is missing: expected letters, digits, `_` or `-`, beginning with a letter",
+        ],
+    );
+    with(
+        "  clock 10s",
+        &[
+            "line 8, column 9: the clock moves by a duration: expected `+` and a duration, such as `clock +10s`, or `to next deadline`",
+        ],
+    );
+    with(
+        "  clock +10",
+        &[
+            "line 8, column 10: `10` is no duration: expected a whole number with ms, s or m behind it, such as 100ms",
+        ],
+    );
+    with(
+        "  A> GET {y}",
+        &["line 8, column 10: no variable is called `{y}`: expected `{me}` or `{x}`"],
+    );
+    with(
+        "  operator> GET {x}",
+        &[
+            "line 8, column 17: `{x}` has no value here: expected quotes around it, where it stands for itself",
+        ],
+    );
+    with(
+        "  operator>",
+        &["line 8, column 12: nothing is typed: expected a Redis command or an SQL statement"],
+    );
+    with(
+        "  operator> EVAL x 0",
+        &[
+            "line 8, column 18: no script is called `x`: expected a `script` block with this name, or Lua in quotes",
+        ],
+    );
+    with(
+        "  expire",
+        &["line 8, column 9: a key is missing: expected a key"],
+    );
+    with(
+        "  wipe a b",
+        &["line 8, column 10: `b` is not understood: expected the end of the action"],
+    );
+    with(
+        "  nonsense",
+        &[
+            "line 8, column 3: `nonsense` does nothing here: expected `CLIENT STEP`, `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `crash CLIENT`, `restart CLIENT`, `lose CLIENT STEP`, `expire KEY`, `wipe KEY` or `CLIENT> COMMAND`",
+        ],
+    );
     // All errors at once, in the order of the text, and none that only follows from another one.
-    with("  D one\n  A one\n  A tow\n\n  clock 1", &["line 8, column 3: no client is called `D`: expected `A`, `B` or `C`", "line 10, column 5: the protocol `p` has no step `tow` (did you mean `two`?): expected `one` or `two`", "line 12, column 9: the clock moves by a duration: expected `+` and a duration, such as `clock +10s`, or `to next deadline`"]);
-    check("protocol p\n  one GET a\nclient A: p\nschedule\n  A one", &["line 2, column 7: the label has no `:`: expected `:` right behind the label, and the request"]);
-    check("client A: p\nschedule\n  A one", &["line 1, column 11: no protocol is called `p`"]);
-    check("client 1\nschedule\n  A one", &["line 1, column 8: `1` cannot be the client's name: expected letters, digits, `_` or `-`, beginning with a letter"]);
-    check("schedule\n  A one", &["line 2, column 3: no client is called `A`: expected a `client` line that declares it"]);
+    with(
+        "  D one\n  A one\n  A tow\n\n  clock 1",
+        &[
+            "line 8, column 3: no client is called `D`: expected `A`, `B` or `C`",
+            "line 10, column 5: the protocol `p` has no step `tow` (did you mean `two`?): expected `one` or `two`",
+            "line 12, column 9: the clock moves by a duration: expected `+` and a duration, such as `clock +10s`, or `to next deadline`",
+        ],
+    );
+    check(
+        "protocol p\n  one GET a\nclient A: p\nschedule\n  A one",
+        &[
+            "line 2, column 7: the label has no `:`: expected `:` right behind the label, and the request",
+        ],
+    );
+    check(
+        "client A: p\nschedule\n  A one",
+        &["line 1, column 11: no protocol is called `p`"],
+    );
+    check(
+        "client 1\nschedule\n  A one",
+        &[
+            "line 1, column 8: `1` cannot be the client's name: expected letters, digits, `_` or `-`, beginning with a letter",
+        ],
+    );
+    check(
+        "schedule\n  A one",
+        &["line 2, column 3: no client is called `A`: expected a `client` line that declares it"],
+    );
 }
 
 #[test]
 fn expectations_that_are_wrong() {
     let with = |line: &str, expected: &[&str]| {
-        check(&format!("table t (a INT PRIMARY KEY, b INT)\nclient A\nexpect\n  {line}"), expected);
+        check(
+            &format!("table t (a INT PRIMARY KEY, b INT)\nclient A\nexpect\n  {line}"),
+            expected,
+        );
     };
     let an_expectation = "expected `broken: SENTENCE`, `holds: SENTENCE`, `not tested: SENTENCE`, `TABLE 'KEY': COLUMN VALUE`, `key KEY: VALUE`, `writes: ...`, `charges: ...` or `client NAME: STATE`";
-    with("nonsense", &[&format!("line 4, column 3: `nonsense` is no expectation: {an_expectation}")]);
-    with("brokn: stock", &[&format!("line 4, column 3: `brokn: stock` is no expectation: {an_expectation}")]);
-    with("broken:", &["line 4, column 10: the property is missing: expected a property's sentence"]);
-    with("broken: stok is never negative", &["line 4, column 11: no property says `stok is never negative` (did you mean `stock is never negative`?): expected `a stale write is never accepted after a newer holder's write`, `tokens come in the order in which locks were taken`, `tokens are never handed out twice`, `a holder with a live lease is never rejected by the fence`, `at most one client believes that it holds the lock`, `only the owner releases or prolongs a lock`, `every lock has a deadline`, `stock is never negative`, `stock equals what was sold`, `nobody is charged for something they did not get`, `nobody is charged twice` or `everything sold is paid`"]);
-    with("client B: done", &["line 4, column 10: no client is called `B`: expected `A`"]);
-    with("client A:", &["line 4, column 12: the client's state is missing: expected the client's state in words, such as `done` or `paused before write`"]);
-    with("key a \"b\"", &["line 4, column 9: the key has no `:` behind it: expected `:`"]);
-    with("key a:", &["line 4, column 9: the key's value is missing: expected the key's value in short form, such as `\"A-1\"`, or `none` alone"]);
-    with("key a: \"b\" ttl soon", &["line 4, column 18: `soon` is no duration: expected a whole number with ms, s or m behind it, such as 100ms"]);
-    with("writes: A did", &["line 4, column 13: `did` is no verdict on a write: expected `accepted` or `rejected (REASON)`, then `, stale` for a stale writer"]);
-    with("writes: Ax accepted", &["line 4, column 11: no client is called `Ax`: expected `A` or `operator`"]);
-    with("charges: ch-1 order-1", &["line 4, column 12: `ch-1 order-1` is no charge: expected charge, order and amount, such as `ch-1 order-1 100`, then `refunded` if it was; or `none`"]);
-    with("t 1: a", &["line 4, column 9: the column's value is missing: expected an SQL literal, such as 'sku-1', 8 or NULL"]);
-    with("t 'x: a 1", &["line 4, column 5: the quotes are not closed: expected an SQL literal, such as 'sku-1', 8 or NULL"]);
-    with("t 1 a 1", &["line 4, column 7: the primary key has no `:` behind it: expected `:`"]);
+    with(
+        "nonsense",
+        &[&format!(
+            "line 4, column 3: `nonsense` is no expectation: {an_expectation}"
+        )],
+    );
+    with(
+        "brokn: stock",
+        &[&format!(
+            "line 4, column 3: `brokn: stock` is no expectation: {an_expectation}"
+        )],
+    );
+    with(
+        "broken:",
+        &["line 4, column 10: the property is missing: expected a property's sentence"],
+    );
+    with(
+        "broken: stok is never negative",
+        &[
+            "line 4, column 11: no property says `stok is never negative` (did you mean `stock is never negative`?): expected `a stale write is never accepted after a newer holder's write`, `tokens come in the order in which locks were taken`, `tokens are never handed out twice`, `a holder with a live lease is never rejected by the fence`, `at most one client believes that it holds the lock`, `only the owner releases or prolongs a lock`, `every lock has a deadline`, `stock is never negative`, `stock equals what was sold`, `nobody is charged for something they did not get`, `nobody is charged twice` or `everything sold is paid`",
+        ],
+    );
+    with(
+        "client B: done",
+        &["line 4, column 10: no client is called `B`: expected `A`"],
+    );
+    with(
+        "client A:",
+        &[
+            "line 4, column 12: the client's state is missing: expected the client's state in words, such as `done` or `paused before write`",
+        ],
+    );
+    with(
+        "key a \"b\"",
+        &["line 4, column 9: the key has no `:` behind it: expected `:`"],
+    );
+    with(
+        "key a:",
+        &[
+            "line 4, column 9: the key's value is missing: expected the key's value in short form, such as `\"A-1\"`, or `none` alone",
+        ],
+    );
+    with(
+        "key a: \"b\" ttl soon",
+        &[
+            "line 4, column 18: `soon` is no duration: expected a whole number with ms, s or m behind it, such as 100ms",
+        ],
+    );
+    with(
+        "writes: A did",
+        &[
+            "line 4, column 13: `did` is no verdict on a write: expected `accepted` or `rejected (REASON)`, then `, stale` for a stale writer",
+        ],
+    );
+    with(
+        "writes: Ax accepted",
+        &["line 4, column 11: no client is called `Ax`: expected `A` or `operator`"],
+    );
+    with(
+        "charges: ch-1 order-1",
+        &[
+            "line 4, column 12: `ch-1 order-1` is no charge: expected charge, order and amount, such as `ch-1 order-1 100`, then `refunded` if it was; or `none`",
+        ],
+    );
+    with(
+        "t 1: a",
+        &[
+            "line 4, column 9: the column's value is missing: expected an SQL literal, such as 'sku-1', 8 or NULL",
+        ],
+    );
+    with(
+        "t 'x: a 1",
+        &[
+            "line 4, column 5: the quotes are not closed: expected an SQL literal, such as 'sku-1', 8 or NULL",
+        ],
+    );
+    with(
+        "t 1 a 1",
+        &["line 4, column 7: the primary key has no `:` behind it: expected `:`"],
+    );
 }

@@ -13,7 +13,10 @@ impl Document {
     pub fn new(text: &str, schedule: impl IntoIterator<Item = usize>) -> Document {
         Document {
             lines: text.lines().map(str::to_string).collect(),
-            schedule: schedule.into_iter().map(|line| line.saturating_sub(1)).collect(),
+            schedule: schedule
+                .into_iter()
+                .map(|line| line.saturating_sub(1))
+                .collect(),
         }
     }
 
@@ -140,8 +143,14 @@ mod tests {
             assert_eq!(document.take_last(), None);
         };
         check("", "schedule\n  A one\n  A two\n");
-        check("client A: p\n", "client A: p\n\nschedule\n  A one\n  A two\n");
-        check("client A: p\n\nschedule\n", "client A: p\n\nschedule\n  A one\n  A two\n");
+        check(
+            "client A: p\n",
+            "client A: p\n\nschedule\n  A one\n  A two\n",
+        );
+        check(
+            "client A: p\n\nschedule\n",
+            "client A: p\n\nschedule\n  A one\n  A two\n",
+        );
         check(
             "client A: p\n\nexpect\n  client A: done\n",
             "client A: p\n\nschedule\n  A one\n  A two\n\nexpect\n  client A: done\n",
@@ -157,7 +166,10 @@ mod tests {
         assert_eq!(document.take_last().as_deref(), Some("A three"));
         assert_eq!(document.text(), STORY);
         document.cut(1);
-        assert_eq!(document.text(), "# t\n\nclient A: p\n\nschedule\n  A one  => OK\n");
+        assert_eq!(
+            document.text(),
+            "# t\n\nclient A: p\n\nschedule\n  A one  => OK\n"
+        );
         document.append("A other");
         assert_eq!(
             document.text(),

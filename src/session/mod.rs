@@ -17,8 +17,7 @@ use std::sync::Arc;
 use crate::property::{Property, Verdict};
 use crate::scenario::{self, Reading, TextError};
 use crate::sim::action::{Action, ClientId, LatchPoint, Who};
-use crate::sim::client::Place;
-use crate::sim::event::{Answer, Fact};
+use crate::sim::event::Answer;
 use crate::sim::setup::{Setup, Watch};
 use crate::sim::step::refusal;
 use crate::sim::world::World;
@@ -216,7 +215,10 @@ impl Session {
             Msg::Type { who, source } => self.type_command(who, source),
             Msg::Run(client) => self.run(client),
             Msg::LoseReply(client) => {
-                let step = self.world().client(client).and_then(|client| client.current_step());
+                let step = self
+                    .world()
+                    .client(client)
+                    .and_then(|client| client.current_step());
                 let step = step.ok_or("the client has no step whose reply could be lost")?;
                 self.act(Action::LoseReply { client, step })
             }
@@ -224,30 +226,38 @@ impl Session {
             Msg::Reseed(watch) => self.reseed(watch),
             Msg::Format => {
                 let text = scenario::format(&self.text()).map_err(|errors| first(&errors))?;
-                self.replace(text, self.cursor).map(|()| Some("The text is formatted".to_string()))
+                self.replace(text, self.cursor)
+                    .map(|()| Some("The text is formatted".to_string()))
             }
             Msg::PinExpectations => {
                 let text = scenario::edit::pin_expectations(&self.text(), &self.timeline)
                     .map_err(|errors| first(&errors))?;
-                self.replace(text, self.cursor)
-                    .map(|()| Some("The expectations say what is so at the end of the schedule".to_string()))
+                self.replace(text, self.cursor).map(|()| {
+                    Some("The expectations say what is so at the end of the schedule".to_string())
+                })
             }
             Msg::AddClient { name, protocol } => {
                 let text = scenario::edit::add_client(&self.text(), &name, protocol.as_deref())
                     .map_err(|errors| first(&errors))?;
-                self.replace(text, self.cursor).map(|()| Some(format!("{name} is there")))
+                self.replace(text, self.cursor)
+                    .map(|()| Some(format!("{name} is there")))
             }
             Msg::RemoveClient(client) => {
                 let name = self.client_name(client).to_string();
                 let text = scenario::edit::remove_client(&self.text(), &name)
                     .map_err(|errors| first(&errors))?;
                 let cursor = self.cursor - self.lines_of(client, self.cursor);
-                self.replace(text, cursor).map(|()| Some(format!("{name} is removed")))
+                self.replace(text, cursor)
+                    .map(|()| Some(format!("{name} is removed")))
             }
             Msg::AddProtocol(name) => {
-                let text = scenario::edit::add_protocol(&self.text(), &name)
+                let story = scenario::library::protocol_named(&name)
+                    .and_then(|known| scenario::library::story_named(known.story))
+                    .ok_or_else(|| format!("the library has no protocol {name}"))?;
+                let text = scenario::edit::add_protocol(&self.text(), story.text, &name)
                     .map_err(|errors| first(&errors))?;
-                self.replace(text, self.cursor).map(|()| Some(format!("The protocol {name} is there")))
+                self.replace(text, self.cursor)
+                    .map(|()| Some(format!("The protocol {name} is there")))
             }
             Msg::GoTo(_)
             | Msg::Undo
@@ -354,7 +364,10 @@ impl Session {
     pub fn why_not_writable(&self) -> Option<String> {
         let (_, errors) = self.draft.as_ref()?;
         let error = errors.first()?;
-        Some(format!("the text does not parse: line {}: {}", error.line, error.message))
+        Some(format!(
+            "the text does not parse: line {}: {}",
+            error.line, error.message
+        ))
     }
 
     /// Why the action is not possible at the cursor, in a sentence; `None` when it is.
@@ -375,16 +388,29 @@ impl Session {
             .world()
             .client(client)
             .is_some_and(|client| client.latches.contains(&at));
-        let is_here = self.world().client(client).and_then(|client| client.paused_at()) == Some(at);
+        let is_here = self
+            .world()
+            .client(client)
+            .and_then(|client| client.paused_at())
+            == Some(at);
         match is_set {
-            true => Action::Resume { client, at: Some(at).filter(|_| !is_here) },
-            false => Action::Pause { client, at: Some(at) },
+            true => Action::Resume {
+                client,
+                at: Some(at).filter(|_| !is_here),
+            },
+            false => Action::Pause {
+                client,
+                at: Some(at),
+            },
         }
     }
 
     /// A client's name.
     pub fn client_name(&self, client: ClientId) -> &str {
-        self.setup().clients.get(client.0).map_or("", |client| client.name.as_str())
+        self.setup()
+            .clients
+            .get(client.0)
+            .map_or("", |client| client.name.as_str())
     }
 
     // Acting.
@@ -399,7 +425,10 @@ impl Session {
 
     /// Adds schedule lines at the cursor as one change. In the past, the whole text is kept as a branch first and the schedule is
     /// cut at the cursor.
-    fn add(&mut self, append: impl FnOnce(&mut Session) -> Result<Vec<(String, Action)>, String>) -> Result<Option<String>, String> {
+    fn add(
+        &mut self,
+        append: impl FnOnce(&mut Session) -> Result<Vec<(String, Action)>, String>,
+    ) -> Result<Option<String>, String> {
         let cursor = self.cursor;
         if cursor == self.timeline.len() {
             let lines = append(self)?;
@@ -437,7 +466,8 @@ impl Session {
         reading.expectations.clear();
         self.document.cut(self.cursor);
         self.timeline.truncate(self.cursor);
-        self.mismatches.retain(|mismatch| mismatch.action < self.cursor);
+        self.mismatches
+            .retain(|mismatch| mismatch.action < self.cursor);
     }
 
     fn type_command(&mut self, who: Who, source: String) -> Result<Option<String>, String> {
@@ -447,11 +477,17 @@ impl Session {
         }
         let request = scenario::read_request(&source, self.setup(), who)
             .map_err(|error| error.message.clone())?;
-        self.act(Action::Command { who, source, request })
+        self.act(Action::Command {
+            who,
+            source,
+            request,
+        })
     }
 
     fn run(&mut self, client: ClientId) -> Result<Option<String>, String> {
-        let action = self.next_step(client).ok_or("the client has no next step")?;
+        let action = self
+            .next_step(client)
+            .ok_or("the client has no next step")?;
         if let Some(why) = self.why_not(&action) {
             return Err(why);
         }
@@ -461,7 +497,10 @@ impl Session {
     fn steps_until_it_waits(&mut self, client: ClientId) -> Result<Vec<(String, Action)>, String> {
         let mut lines = Vec::new();
         while lines.len() < MOST_STEPS_OF_A_RUN {
-            let Some(action) = self.next_step(client).filter(|action| self.why_not(action).is_none()) else {
+            let Some(action) = self
+                .next_step(client)
+                .filter(|action| self.why_not(action).is_none())
+            else {
                 break;
             };
             let here = |session: &Session| {
@@ -479,11 +518,23 @@ impl Session {
     }
 
     fn reseed(&mut self, place: usize) -> Result<Option<String>, String> {
-        let watch = self.setup().watches.get(place).cloned().ok_or("there is no such watch line")?;
-        let Watch { counter: Some(counter), fence: Some(fence), .. } = watch else {
-            return Err("to reseed, a watch line has to name the counter and the fence: \
+        let watch = self
+            .setup()
+            .watches
+            .get(place)
+            .cloned()
+            .ok_or("there is no such watch line")?;
+        let Watch {
+            counter: Some(counter),
+            fence: Some(fence),
+            ..
+        } = watch
+        else {
+            return Err(
+                "to reseed, a watch line has to name the counter and the fence: \
                         `watch counter KEY, fence TABLE.COLUMN`"
-                .to_string());
+                    .to_string(),
+            );
         };
         self.add(|session| {
             let select = format!("SELECT MAX({}) FROM {}", fence.column, fence.table);
@@ -499,7 +550,11 @@ impl Session {
         let who = Who::Operator;
         let request = scenario::read_request(&source, self.setup(), who)
             .map_err(|error| error.message.clone())?;
-        Ok(Action::Command { who, source, request })
+        Ok(Action::Command {
+            who,
+            source,
+            request,
+        })
     }
 
     /// The number that the last action's SELECT gave; `None` for NULL.
@@ -589,7 +644,10 @@ impl Session {
     // Undo, redo, branches.
 
     fn kept(&self) -> Kept {
-        Kept { text: self.text(), cursor: self.cursor }
+        Kept {
+            text: self.text(),
+            cursor: self.cursor,
+        }
     }
 
     fn remember(&mut self, change: Change) {
@@ -654,7 +712,11 @@ impl Session {
                 .unwrap_or(name),
         };
         let Kept { text, cursor } = self.kept();
-        self.branches.push(Branch { name: name.clone(), text, cursor });
+        self.branches.push(Branch {
+            name: name.clone(),
+            text,
+            cursor,
+        });
         if self.branches.len() > MOST_BRANCHES {
             self.branches.remove(0);
         }
@@ -662,7 +724,11 @@ impl Session {
     }
 
     fn switch_branch(&mut self, place: usize) -> Result<Option<String>, String> {
-        let branch = self.branches.get(place).cloned().ok_or("there is no such branch")?;
+        let branch = self
+            .branches
+            .get(place)
+            .cloned()
+            .ok_or("there is no such branch")?;
         let reading = scenario::read(&branch.text).map_err(|errors| first(&errors))?;
         let before = self.kept();
         self.draft = None;
@@ -701,7 +767,10 @@ pub fn client_of(action: &Action) -> Option<ClientId> {
         | Action::Resume { client, .. }
         | Action::Crash { client }
         | Action::Restart { client }
-        | Action::Command { who: Who::Client(client), .. } => Some(*client),
+        | Action::Command {
+            who: Who::Client(client),
+            ..
+        } => Some(*client),
         _ => None,
     }
 }
@@ -723,17 +792,24 @@ fn mismatches(reading: &Reading, timeline: &Timeline) -> Vec<Mismatch> {
             let expected = line.expected.clone();
             let got = match (&refused, &expected) {
                 (Some(why), _) => why.clone(),
-                (None, Some(_)) => entry.reply_in_short().unwrap_or_else(|| "no reply".to_string()),
+                (None, Some(_)) => entry
+                    .reply_in_short()
+                    .unwrap_or_else(|| "no reply".to_string()),
                 (None, None) => return None,
             };
             let same = refused.is_none() && expected.as_deref() == Some(got.as_str());
-            (!same).then(|| Mismatch { action, expected: expected.unwrap_or_default(), got })
+            (!same).then(|| Mismatch {
+                action,
+                expected: expected.unwrap_or_default(),
+                got,
+            })
         })
         .collect()
 }
 
 fn first(errors: &[TextError]) -> String {
-    errors
-        .first()
-        .map_or_else(|| "the text does not parse".to_string(), |error| error.to_string())
+    errors.first().map_or_else(
+        || "the text does not parse".to_string(),
+        |error| error.to_string(),
+    )
 }

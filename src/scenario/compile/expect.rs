@@ -12,10 +12,13 @@ impl Compiler<'_, '_, '_> {
     pub(super) fn expectations(&mut self) -> Vec<ExpectationLine> {
         let mut lines = Vec::new();
         for block in self.blocks() {
-            let BlockKind::Expect(entries) = &block.kind else { continue };
+            let BlockKind::Expect(entries) = &block.kind else {
+                continue;
+            };
             if let Some(first) = self.layout.expect {
                 let message = format!("there are other expectations on line {}", first.first);
-                self.errors.add::<()>(block.place, message, "one `expect` block");
+                self.errors
+                    .add::<()>(block.place, message, "one `expect` block");
                 continue;
             }
             self.layout.expect = Some(Lines::from(block.place));
@@ -42,17 +45,24 @@ impl Compiler<'_, '_, '_> {
                     ExpectedVerdict::NotTested => Expectation::NotTested(property),
                 }
             }
-            ExpectedClaim::Row { table, key, columns } => {
-                self.row(table, key, columns.as_deref())?
-            }
-            ExpectedClaim::Key { key, value, ttl } => {
-                Expectation::Key { key: key.clone(), value: value.clone(), ttl: *ttl }
-            }
+            ExpectedClaim::Row {
+                table,
+                key,
+                columns,
+            } => self.row(table, key, columns.as_deref())?,
+            ExpectedClaim::Key { key, value, ttl } => Expectation::Key {
+                key: key.clone(),
+                value: value.clone(),
+                ttl: *ttl,
+            },
             ExpectedClaim::Writes(writes) => {
                 let mut expected = Vec::new();
                 for (who, verdict) in writes {
                     self.client_named(who, true)?;
-                    let write = ExpectedWrite { who: who.text.clone(), verdict: verdict.clone() };
+                    let write = ExpectedWrite {
+                        who: who.text.clone(),
+                        verdict: verdict.clone(),
+                    };
                     expected.push(write);
                 }
                 Expectation::Writes(expected)
@@ -60,7 +70,10 @@ impl Compiler<'_, '_, '_> {
             ExpectedClaim::Charges(charges) => Expectation::Charges(charges.clone()),
             ExpectedClaim::Client { name, state } => {
                 self.client_named(name, false)?;
-                Expectation::Client { name: name.text.clone(), state: state.clone() }
+                Expectation::Client {
+                    name: name.text.clone(),
+                    state: state.clone(),
+                }
             }
         })
     }
@@ -71,7 +84,8 @@ impl Compiler<'_, '_, '_> {
         if known.clone().any(|other| other == name.text) || self.damage.clients {
             return Some(());
         }
-        self.errors.unknown(name.place, "no client is called", &name.text, known)
+        self.errors
+            .unknown(name.place, "no client is called", &name.text, known)
     }
 
     fn row(
@@ -88,7 +102,9 @@ impl Compiler<'_, '_, '_> {
         let primary = self.trial.primary_key(&name);
         if primary.is_empty() {
             let message = format!("the table {} has no primary key", quoted(&table.text));
-            return self.errors.add(table.place, message, "a table whose rows have a name");
+            return self
+                .errors
+                .add(table.place, message, "a table whose rows have a name");
         }
         if primary.len() != key.len() {
             let message = format!(
@@ -99,18 +115,34 @@ impl Compiler<'_, '_, '_> {
             );
             return self.errors.add(table.place, message, primary.join(", "));
         }
-        let literals = columns.unwrap_or_default().iter().map(|(_, value)| value).chain(key);
+        let literals = columns
+            .unwrap_or_default()
+            .iter()
+            .map(|(_, value)| value)
+            .chain(key);
         for literal in literals {
-            if self.trial.query(&format!("SELECT {literal}")).is_none_or(|reply| reply.is_err()) {
+            if self
+                .trial
+                .query(&format!("SELECT {literal}"))
+                .is_none_or(|reply| reply.is_err())
+            {
                 let place = self.errors.find(table.place, literal);
                 let message = format!("{} is no literal", quoted(literal));
-                return self.errors.add(place, message, "an SQL literal, such as 'sku-1', 8 or NULL");
+                return self.errors.add(
+                    place,
+                    message,
+                    "an SQL literal, such as 'sku-1', 8 or NULL",
+                );
             }
         }
         let columns = columns.map(|columns| {
             let column = |(name, value): &(Named, String)| (unquoted(&name.text), value.clone());
             columns.iter().map(column).collect()
         });
-        Some(Expectation::Row { table: name, key: key.to_vec(), columns })
+        Some(Expectation::Row {
+            table: name,
+            key: key.to_vec(),
+            columns,
+        })
     }
 }

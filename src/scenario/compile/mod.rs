@@ -100,7 +100,9 @@ impl<'t> Compiler<'t, '_, '_> {
 
     fn options(&mut self) {
         for block in self.blocks() {
-            let BlockKind::Option(name) = &block.kind else { continue };
+            let BlockKind::Option(name) = &block.kind else {
+                continue;
+            };
             match name.text.as_str() {
                 "CLIENT_FOUND_ROWS" if self.setup.found_rows => {
                     let message = "the option is given twice";
@@ -112,7 +114,8 @@ impl<'t> Compiler<'t, '_, '_> {
                 }
                 other => {
                     let known = ["CLIENT_FOUND_ROWS"].into_iter();
-                    self.errors.unknown::<()>(name.place, "no option is called", other, known);
+                    self.errors
+                        .unknown::<()>(name.place, "no option is called", other, known);
                 }
             }
         }
@@ -120,28 +123,39 @@ impl<'t> Compiler<'t, '_, '_> {
 
     fn scripts(&mut self) {
         for block in self.blocks() {
-            let BlockKind::Script { name, lines } = &block.kind else { continue };
+            let BlockKind::Script { name, lines } = &block.kind else {
+                continue;
+            };
             if self.setup.scripts.len() >= limits::SCRIPTS {
                 self.too_many(name.place, "scripts", limits::SCRIPTS);
                 continue;
             }
             let source = lines.join("\n").into_bytes();
-            if self.setup.scripts.insert(name.text.clone(), source).is_some() {
+            if self
+                .setup
+                .scripts
+                .insert(name.text.clone(), source)
+                .is_some()
+            {
                 self.taken(name, "script");
             }
-            self.layout.scripts.push((name.text.clone(), Lines::from(block.place)));
+            self.layout
+                .scripts
+                .push((name.text.clone(), Lines::from(block.place)));
         }
     }
 
     /// Reports that there are too many of something.
     fn too_many(&mut self, place: Place, what: &str, most: usize) {
-        self.errors.add::<()>(place, format!("too many {what}"), format!("at most {most}"));
+        self.errors
+            .add::<()>(place, format!("too many {what}"), format!("at most {most}"));
     }
 
     /// Reports that a name is given twice.
     fn taken(&mut self, name: &Named, what: &str) {
         let message = format!("there is another {what} called {}", quoted(&name.text));
-        self.errors.add::<()>(name.place, message, "a name of its own");
+        self.errors
+            .add::<()>(name.place, message, "a name of its own");
     }
 
     // What the servers hold before the schedule.
@@ -170,7 +184,9 @@ impl<'t> Compiler<'t, '_, '_> {
         if self.layout.tables.len() >= limits::TABLES {
             return self.too_many(name.place, "tables", limits::TABLES);
         }
-        self.layout.tables.push((name.text.clone(), Lines::from(place)));
+        self.layout
+            .tables
+            .push((name.text.clone(), Lines::from(place)));
         let before = format!("CREATE TABLE {} ", name.text);
         if self.run(&before, &table.definition, "").is_none() {
             self.damage.tables = true;
@@ -194,7 +210,11 @@ impl<'t> Compiler<'t, '_, '_> {
         let first = lines.first()?;
         if self.statements >= limits::INITIAL {
             let expected = format!("at most {}", limits::INITIAL);
-            return self.errors.add(first.place, "too many statements before the schedule", expected);
+            return self.errors.add(
+                first.place,
+                "too many statements before the schedule",
+                expected,
+            );
         }
         self.statements += 1;
         let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
@@ -205,14 +225,24 @@ impl<'t> Compiler<'t, '_, '_> {
         };
         if let Some(name) = statement.variables().first() {
             let written = format!("{{{name}}}");
-            let last = lines.last().map_or(first.place.line, |line| line.place.line);
-            let place = self.errors.find(Place { last, ..first.place }, &written);
+            let last = lines
+                .last()
+                .map_or(first.place.line, |line| line.place.line);
+            let place = self.errors.find(
+                Place {
+                    last,
+                    ..first.place
+                },
+                &written,
+            );
             let message = format!("{} has no value before the schedule", quoted(&written));
             return self.errors.add(place, message, "a literal");
         }
         if !behind.is_empty() && !Parentheses::are_balanced(&first.text) {
             let expected = "one row's values with commas between them";
-            return self.errors.add(first.place, "the parentheses are not balanced", expected);
+            return self
+                .errors
+                .add(first.place, "the parentheses are not balanced", expected);
         }
         match self.trial.statement(&statement) {
             Some(Ok(_)) => {
@@ -224,7 +254,8 @@ impl<'t> Compiler<'t, '_, '_> {
             Some(Err(error)) => self.sql_error(&error, before.len(), &lines),
             None => {
                 let message = "this statement waits for ever";
-                self.errors.add(first.place, message, "a statement that ends")
+                self.errors
+                    .add(first.place, message, "a statement that ends")
             }
         }
     }
@@ -232,7 +263,8 @@ impl<'t> Compiler<'t, '_, '_> {
     /// Reports the database's error at the line and the column that it names.
     fn sql_error<T>(&mut self, error: &SqlError, before: usize, lines: &[&Written]) -> Option<T> {
         let place = place_of_error(error, before, lines);
-        self.errors.add(place, error.to_string(), "what MySQL takes")
+        self.errors
+            .add(place, error.to_string(), "what MySQL takes")
     }
 
     fn command(&mut self, line: &Written) {
@@ -243,37 +275,53 @@ impl<'t> Compiler<'t, '_, '_> {
             scripts: &self.setup.scripts,
             scripts_are_damaged: self.damage.scripts,
         };
-        let part = Part { text: &line.text, place: line.place };
-        let Some(request) = request(&[part], known, self.errors) else { return };
+        let part = Part {
+            text: &line.text,
+            place: line.place,
+        };
+        let Some(request) = request(&[part], known, self.errors) else {
+            return;
+        };
         let Request::Store(arguments) = &request else {
             let message = "only Redis commands stand under `store`";
-            self.errors.add::<()>(line.place, message, "a Redis command; statements stand under `database`");
+            self.errors.add::<()>(
+                line.place,
+                message,
+                "a Redis command; statements stand under `database`",
+            );
             return;
         };
         if let Some(name) = variables(&request).first() {
             let written = format!("{{{name}}}");
             let place = self.errors.find(line.place, &written);
             let message = format!("{} has no value before the schedule", quoted(&written));
-            self.errors.add::<()>(place, message, "a literal; in quotes it stands for itself");
+            self.errors
+                .add::<()>(place, message, "a literal; in quotes it stands for itself");
             return;
         }
-        let argv: Vec<Vec<u8>> =
-            arguments.iter().map(|argument| bytes(argument, &self.setup)).collect();
+        let argv: Vec<Vec<u8>> = arguments
+            .iter()
+            .map(|argument| bytes(argument, &self.setup))
+            .collect();
         match self.trial.command(&argv) {
             Some(Ok(_)) => self.setup.commands.push(argv),
             Some(Err(error)) => {
-                self.errors.add::<()>(line.place, error, "a command that succeeds");
+                self.errors
+                    .add::<()>(line.place, error, "a command that succeeds");
             }
             None => {
                 let message = "this command waits for ever";
-                self.errors.add::<()>(line.place, message, "a command that is answered at once");
+                self.errors
+                    .add::<()>(line.place, message, "a command that is answered at once");
             }
         }
     }
 
     fn watches(&mut self) {
         for block in self.blocks() {
-            let BlockKind::Watch(roles) = &block.kind else { continue };
+            let BlockKind::Watch(roles) = &block.kind else {
+                continue;
+            };
             let mut watch = Watch::default();
             for role in roles {
                 match role {
@@ -291,13 +339,20 @@ impl<'t> Compiler<'t, '_, '_> {
     /// A column that is there.
     fn column(&mut self, table: &Named, column: &Named) -> Option<Column> {
         let columns = self.columns_of(table)?;
-        let is_there = columns.iter().any(|other| other.eq_ignore_ascii_case(&unquoted(&column.text)));
+        let is_there = columns
+            .iter()
+            .any(|other| other.eq_ignore_ascii_case(&unquoted(&column.text)));
         if !is_there {
             let message = format!("the table {} has no column", quoted(&table.text));
             let known = columns.iter().map(String::as_str);
-            return self.errors.unknown(column.place, &message, &column.text, known);
+            return self
+                .errors
+                .unknown(column.place, &message, &column.text, known);
         }
-        Some(Column { table: unquoted(&table.text), column: unquoted(&column.text) })
+        Some(Column {
+            table: unquoted(&table.text),
+            column: unquoted(&column.text),
+        })
     }
 
     /// The columns of a table that is there.
@@ -306,7 +361,9 @@ impl<'t> Compiler<'t, '_, '_> {
         if columns.is_none() && !self.damage.tables {
             let tables: Vec<String> = self.trial.tables();
             let known = tables.iter().map(String::as_str);
-            return self.errors.unknown(table.place, "no table is called", &table.text, known);
+            return self
+                .errors
+                .unknown(table.place, "no table is called", &table.text, known);
         }
         columns
     }
@@ -316,32 +373,55 @@ impl<'t> Compiler<'t, '_, '_> {
     /// Notes which protocols there are, before anything refers to them.
     fn protocol_names(&mut self, lines: &[&str]) {
         for block in self.blocks() {
-            let BlockKind::Protocol { name, parts } = &block.kind else { continue };
+            let BlockKind::Protocol { name, parts } = &block.kind else {
+                continue;
+            };
             if self.setup.protocols.len() >= limits::PROTOCOLS {
                 self.too_many(name.place, "protocols", limits::PROTOCOLS);
                 continue;
             }
-            if self.setup.protocols.iter().any(|other| other.name == name.text) {
+            if self
+                .setup
+                .protocols
+                .iter()
+                .any(|other| other.name == name.text)
+            {
                 self.taken(name, "protocol");
                 continue;
             }
             self.setup.protocols.push(protocol::skeleton(name, parts));
             let Place { line, last, .. } = block.place;
-            let source = lines.get(line.saturating_sub(1)..last).unwrap_or_default().join("\n");
-            let steps = protocol::steps(parts).map(|step| Lines::from(step.place)).collect();
+            let source = lines
+                .get(line.saturating_sub(1)..last)
+                .unwrap_or_default()
+                .join("\n");
+            let steps = protocol::steps(parts)
+                .map(|step| Lines::from(step.place))
+                .collect();
             let lines = Lines::from(block.place);
-            self.layout.protocols.push(ProtocolLayout { lines, steps, source });
+            self.layout.protocols.push(ProtocolLayout {
+                lines,
+                steps,
+                source,
+            });
         }
     }
 
     fn clients(&mut self) {
         for block in self.blocks() {
-            let BlockKind::Clients(clients) = &block.kind else { continue };
+            let BlockKind::Clients(clients) = &block.kind else {
+                continue;
+            };
             let protocol = self.protocol_of(clients);
             for name in &clients.names {
                 if self.setup.clients.len() >= limits::CLIENTS {
                     self.too_many(name.place, "clients", limits::CLIENTS);
-                } else if self.setup.clients.iter().any(|other| other.name == name.text) {
+                } else if self
+                    .setup
+                    .clients
+                    .iter()
+                    .any(|other| other.name == name.text)
+                {
                     self.taken(name, "client");
                 } else {
                     self.layout.clients.push(block.place.line);
@@ -363,11 +443,14 @@ impl<'t> Compiler<'t, '_, '_> {
     fn protocol_of(&mut self, clients: &Clients) -> Option<usize> {
         let name = clients.protocol.as_ref()?;
         let protocols = &self.setup.protocols;
-        let index = protocols.iter().position(|protocol| protocol.name == name.text);
+        let index = protocols
+            .iter()
+            .position(|protocol| protocol.name == name.text);
         if index.is_none() {
             if !self.damage.protocols {
                 let known = protocols.iter().map(|protocol| protocol.name.as_str());
-                self.errors.unknown::<()>(name.place, "no protocol is called", &name.text, known);
+                self.errors
+                    .unknown::<()>(name.place, "no protocol is called", &name.text, known);
             }
             // Steps of these clients cannot be known.
             self.damage.protocols = true;
@@ -382,13 +465,15 @@ impl<'t> Compiler<'t, '_, '_> {
             [only] => Some(*only),
             [] => {
                 let known = Property::ALL.iter().map(|property| property.sentence());
-                self.errors.unknown(sentence.place, "no property says", &sentence.text, known)
+                self.errors
+                    .unknown(sentence.place, "no property says", &sentence.text, known)
             }
             several => {
                 let sentences: Vec<&str> =
                     several.iter().map(|property| property.sentence()).collect();
                 let message = format!("several properties begin with {}", quoted(&sentence.text));
-                self.errors.add(sentence.place, message, super::error::one_of(&sentences))
+                self.errors
+                    .add(sentence.place, message, super::error::one_of(&sentences))
             }
         }
     }
@@ -431,17 +516,28 @@ fn bytes(argument: &Argument, setup: &Setup) -> Vec<u8> {
 /// Where a database's error lies in the lines of a statement that has `before` bytes of ours before them.
 fn place_of_error(error: &SqlError, before: usize, lines: &[&Written]) -> Place {
     let first = lines.first().map(|line| line.place).unwrap_or_default();
-    let Some(mut offset) = error.offset.and_then(|offset| (offset as usize).checked_sub(before)) else {
+    let Some(mut offset) = error
+        .offset
+        .and_then(|offset| (offset as usize).checked_sub(before))
+    else {
         return first;
     };
     for line in lines {
         if offset < line.text.len() {
             let start = line.place.start + offset;
             let rest = line.text.get(offset..).unwrap_or_default();
-            let length = rest.split([' ', ',', ')']).next().unwrap_or_default().len().max(1);
+            let length = rest
+                .split([' ', ',', ')'])
+                .next()
+                .unwrap_or_default()
+                .len()
+                .max(1);
             return Place::within(line.place.line, start, start + length);
         }
         offset = offset.saturating_sub(line.text.len() + 1);
     }
-    lines.last().map_or(first, |line| Place { start: line.place.end, ..line.place })
+    lines.last().map_or(first, |line| Place {
+        start: line.place.end,
+        ..line.place
+    })
 }

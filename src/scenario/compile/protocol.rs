@@ -27,23 +27,38 @@ pub(super) fn skeleton(name: &Named, parts: &[Entry<ProtocolPart>]) -> Protocol 
     let step = |written: &WrittenStep| Step {
         label: written.label.text.clone(),
         compensation: written.compensation,
-        source: things(&written.request).map(|line| line.text.clone()).collect(),
+        source: things(&written.request)
+            .map(|line| line.text.clone())
+            .collect(),
         request: Request::Store(Vec::new()),
         clauses: Vec::new(),
     };
     let steps = steps(parts).map(step).collect();
-    Protocol { name: name.text.clone(), steps, claims: Vec::new() }
+    Protocol {
+        name: name.text.clone(),
+        steps,
+        claims: Vec::new(),
+    }
 }
 
 impl Compiler<'_, '_, '_> {
     /// Fills in what the skeletons lack.
     pub(super) fn protocols(&mut self) {
         for block in self.blocks() {
-            let BlockKind::Protocol { name, parts } = &block.kind else { continue };
-            let index = self.setup.protocols.iter().position(|other| other.name == name.text);
+            let BlockKind::Protocol { name, parts } = &block.kind else {
+                continue;
+            };
+            let index = self
+                .setup
+                .protocols
+                .iter()
+                .position(|other| other.name == name.text);
             // One of a second protocol of the same name, or beyond the limit, was reported.
             let is_this = |index: &usize| {
-                self.layout.protocols.get(*index).is_some_and(|it| it.lines.first == block.place.line)
+                self.layout
+                    .protocols
+                    .get(*index)
+                    .is_some_and(|it| it.lines.first == block.place.line)
             };
             if let Some(index) = index.filter(is_this) {
                 self.protocol(index, name, parts);
@@ -56,7 +71,8 @@ impl Compiler<'_, '_, '_> {
         let is_empty = written.iter().all(|step| step.compensation);
         if is_empty && !self.damage.protocols {
             let message = format!("the protocol {} has no steps", quoted(&name.text));
-            let expected = "indented steps under it, such as `acquire: SET lock:sku-1 {me} NX PX 10000`";
+            let expected =
+                "indented steps under it, such as `acquire: SET lock:sku-1 {me} NX PX 10000`";
             self.errors.add::<()>(name.place, message, expected);
         }
         if let Some(step) = written.get(limits::STEPS) {
@@ -64,7 +80,11 @@ impl Compiler<'_, '_, '_> {
             return;
         }
         for (place, step) in written.iter().enumerate() {
-            if written.iter().take(place).any(|other| other.label.text == step.label.text) {
+            if written
+                .iter()
+                .take(place)
+                .any(|other| other.label.text == step.label.text)
+            {
                 self.taken(&step.label, "step");
             }
         }
@@ -91,10 +111,16 @@ impl Compiler<'_, '_, '_> {
         step: &WrittenStep,
         known: &Variables,
     ) -> (Option<Request>, Vec<Clause>) {
-        let parts: Vec<Part<'_>> =
-            things(&step.request).map(|line| Part { text: &line.text, place: line.place }).collect();
-        let scripts =
-            Known { scripts: &self.setup.scripts, scripts_are_damaged: self.damage.scripts };
+        let parts: Vec<Part<'_>> = things(&step.request)
+            .map(|line| Part {
+                text: &line.text,
+                place: line.place,
+            })
+            .collect();
+        let scripts = Known {
+            scripts: &self.setup.scripts,
+            scripts_are_damaged: self.damage.scripts,
+        };
         let request = request(&parts, scripts, self.errors);
         if let Some(request) = &request {
             let first = parts.first().map(|part| part.place).unwrap_or_default();
@@ -111,8 +137,10 @@ impl Compiler<'_, '_, '_> {
             return (request, Vec::new());
         }
         self.unreachable_clause(&written);
-        let clauses =
-            written.iter().filter_map(|clause| self.clause(protocol, clause, known)).collect();
+        let clauses = written
+            .iter()
+            .filter_map(|clause| self.clause(protocol, clause, known))
+            .collect();
         (request, clauses)
     }
 
@@ -127,7 +155,8 @@ impl Compiler<'_, '_, '_> {
                     "no reply comes to this clause: line {} takes it before",
                     other.place.line
                 );
-                self.errors.add::<()>(clause.place, message, "each pattern once, and `else` last");
+                self.errors
+                    .add::<()>(clause.place, message, "each pattern once, and `else` last");
             }
         }
     }
@@ -165,8 +194,10 @@ impl Compiler<'_, '_, '_> {
                 Flow::GoTo(step)
             }
             Some(WrittenFlow::Abort(labels)) => {
-                let steps: Vec<Option<usize>> =
-                    labels.iter().map(|label| self.label(protocol, label)).collect();
+                let steps: Vec<Option<usize>> = labels
+                    .iter()
+                    .map(|label| self.label(protocol, label))
+                    .collect();
                 Flow::Abort(steps.into_iter().collect::<Option<Vec<usize>>>()?)
             }
         })
@@ -179,7 +210,8 @@ impl Compiler<'_, '_, '_> {
         if step.is_none() && !self.damage.protocols {
             let message = format!("the protocol {} has no step", quoted(&protocol.name));
             let known = protocol.steps.iter().map(|step| step.label.as_str());
-            self.errors.unknown::<()>(label.place, &message, &label.text, known);
+            self.errors
+                .unknown::<()>(label.place, &message, &label.text, known);
         }
         step
     }
@@ -221,14 +253,21 @@ impl Variables {
         }
         let mut partly = Vec::new();
         for name in clients.iter().flat_map(|client| client.parameters.keys()) {
-            match clients.iter().find(|client| !client.parameters.contains_key(name)) {
+            match clients
+                .iter()
+                .find(|client| !client.parameters.contains_key(name))
+            {
                 Some(without) => partly.push((name.clone(), without.name.clone())),
                 None => {
                     known.insert(name.clone());
                 }
             }
         }
-        Variables { known, partly, is_open: clients.is_empty() || compiler.damage.clients }
+        Variables {
+            known,
+            partly,
+            is_open: clients.is_empty() || compiler.damage.clients,
+        }
     }
 
     fn check(&self, compiler: &mut Compiler<'_, '_, '_>, name: &str, place: Place) {

@@ -20,7 +20,9 @@ impl Compiler<'_, '_, '_> {
     pub(super) fn schedule(&mut self) -> Vec<ScheduleLine> {
         let mut lines = Vec::new();
         for block in self.blocks() {
-            let BlockKind::Schedule(entries) = &block.kind else { continue };
+            let BlockKind::Schedule(entries) = &block.kind else {
+                continue;
+            };
             if let Some(first) = self.layout.schedule {
                 let message = format!("there is another schedule on line {}", first.first);
                 self.errors.add::<()>(block.place, message, "one schedule");
@@ -80,7 +82,10 @@ pub(in super::super) fn known_variables(setup: &Setup, who: Who) -> BTreeSet<Str
         return BTreeSet::new();
     };
     let mut known: BTreeSet<String> = declaration.parameters.keys().cloned().collect();
-    let Some(protocol) = declaration.protocol.and_then(|index| setup.protocols.get(index)) else {
+    let Some(protocol) = declaration
+        .protocol
+        .and_then(|index| setup.protocols.get(index))
+    else {
         return known;
     };
     known.insert("me".to_owned());
@@ -98,7 +103,13 @@ pub(in super::super) fn action(
     setup: &Setup,
     errors: &mut Errors<'_>,
 ) -> Option<Action> {
-    action_with(choice, setup, Damage::default(), &mut KnownVariables::default(), errors)
+    action_with(
+        choice,
+        setup,
+        Damage::default(),
+        &mut KnownVariables::default(),
+        errors,
+    )
 }
 
 fn action_with(
@@ -108,27 +119,49 @@ fn action_with(
     known: &mut KnownVariables,
     errors: &mut Errors<'_>,
 ) -> Option<Action> {
-    let mut names = Names { setup, damage, errors };
+    let mut names = Names {
+        setup,
+        damage,
+        errors,
+    };
     Some(match choice {
         Choice::Step { client, label } => {
             let client = names.client(client)?;
-            Action::Step { client, step: names.step(client, label)? }
+            Action::Step {
+                client,
+                step: names.step(client, label)?,
+            }
         }
         Choice::Pause { client, at } => {
             let client = names.client(client)?;
-            Action::Pause { client, at: names.latch(client, at.as_ref())? }
+            Action::Pause {
+                client,
+                at: names.latch(client, at.as_ref())?,
+            }
         }
         Choice::Resume { client, at } => {
             let client = names.client(client)?;
-            Action::Resume { client, at: names.latch(client, at.as_ref())? }
+            Action::Resume {
+                client,
+                at: names.latch(client, at.as_ref())?,
+            }
         }
-        Choice::Crash(client) => Action::Crash { client: names.client(client)? },
-        Choice::Restart(client) => Action::Restart { client: names.client(client)? },
+        Choice::Crash(client) => Action::Crash {
+            client: names.client(client)?,
+        },
+        Choice::Restart(client) => Action::Restart {
+            client: names.client(client)?,
+        },
         Choice::Lose { client, label } => {
             let client = names.client(client)?;
-            Action::LoseReply { client, step: names.step(client, label)? }
+            Action::LoseReply {
+                client,
+                step: names.step(client, label)?,
+            }
         }
-        Choice::Advance(milliseconds) => Action::Advance { milliseconds: *milliseconds },
+        Choice::Advance(milliseconds) => Action::Advance {
+            milliseconds: *milliseconds,
+        },
         Choice::AdvanceToNextDeadline => Action::AdvanceToNextDeadline,
         Choice::Expire(key) => Action::ExpireNow { key: key.clone() },
         Choice::Wipe(key) => Action::Wipe { key: key.clone() },
@@ -137,9 +170,14 @@ fn action_with(
                 "operator" => Who::Operator,
                 _ => Who::Client(names.client(who)?),
             };
-            let scripts =
-                Known { scripts: &setup.scripts, scripts_are_damaged: damage.scripts };
-            let part = Part { text: &source.text, place: source.place };
+            let scripts = Known {
+                scripts: &setup.scripts,
+                scripts_are_damaged: damage.scripts,
+            };
+            let part = Part {
+                text: &source.text,
+                place: source.place,
+            };
             let request = request(&[part], scripts, errors)?;
             if !damage.protocols && !damage.clients {
                 let known = known.of(setup, who);
@@ -147,7 +185,11 @@ fn action_with(
                     check_variable(name, known, source.place, errors)?;
                 }
             }
-            Action::Command { who, source: source.text.clone(), request }
+            Action::Command {
+                who,
+                source: source.text.clone(),
+                request,
+            }
         }
     })
 }
@@ -170,14 +212,18 @@ impl Names<'_, '_, '_> {
                 return self.errors.add(name.place, message, expected);
             }
             let known = clients.iter().map(|client| client.name.as_str());
-            return self.errors.unknown(name.place, "no client is called", &name.text, known);
+            return self
+                .errors
+                .unknown(name.place, "no client is called", &name.text, known);
         }
         place.map(ClientId)
     }
 
     fn step(&mut self, client: ClientId, label: &Named) -> Option<usize> {
         let declaration = self.setup.clients.get(client.0)?;
-        let protocol = declaration.protocol.and_then(|index| self.setup.protocols.get(index));
+        let protocol = declaration
+            .protocol
+            .and_then(|index| self.setup.protocols.get(index));
         let Some(protocol) = protocol else {
             if self.damage.protocols {
                 return None;
@@ -191,7 +237,9 @@ impl Names<'_, '_, '_> {
         if step.is_none() && !self.damage.protocols {
             let message = format!("the protocol {} has no step", quoted(&protocol.name));
             let known = protocol.steps.iter().map(|step| step.label.as_str());
-            return self.errors.unknown(label.place, &message, &label.text, known);
+            return self
+                .errors
+                .unknown(label.place, &message, &label.text, known);
         }
         step
     }

@@ -20,8 +20,19 @@ impl Trial {
     pub fn statement(&mut self, statement: &Statement) -> Option<Result<SqlReply, SqlError>> {
         let connection = connection_of(Who::Operator);
         let now = START_OF_WALL_CLOCK;
-        let input = DatabaseInput::Statement { connection, statement, parameters: &[], now };
-        let reply = self.database.apply(input).replies.into_iter().next_back()?.1;
+        let input = DatabaseInput::Statement {
+            connection,
+            statement,
+            parameters: &[],
+            now,
+        };
+        let reply = self
+            .database
+            .apply(input)
+            .replies
+            .into_iter()
+            .next_back()?
+            .1;
         Some(match reply {
             SqlReply::Error(error) => Err(error),
             reply => Ok(reply),
@@ -39,7 +50,11 @@ impl Trial {
     /// Runs a command; a reply that never comes is `None`.
     pub fn command(&mut self, argv: &[Vec<u8>]) -> Option<Result<Reply, String>> {
         let connection = connection_of(Who::Operator);
-        let input = StoreInput::Command { connection, argv, now: START_OF_WALL_CLOCK };
+        let input = StoreInput::Command {
+            connection,
+            argv,
+            now: START_OF_WALL_CLOCK,
+        };
         let reply = self.store.apply(input).replies.into_iter().next_back()?.1;
         Some(match reply {
             Reply::Error(error) => Err(error),
@@ -54,12 +69,17 @@ impl Trial {
 
     /// The names of the tables that are there.
     pub fn tables(&self) -> Vec<String> {
-        self.database.tables().map(|table| table.name().to_owned()).collect()
+        self.database
+            .tables()
+            .map(|table| table.name().to_owned())
+            .collect()
     }
 
     /// The names of a table's columns; `None`: there is no such table.
     pub fn columns(&self, table: &str) -> Option<Vec<String>> {
-        self.database.table(table).map(|table| table.columns().to_vec())
+        self.database
+            .table(table)
+            .map(|table| table.columns().to_vec())
     }
 
     /// The names of the columns of a table's primary key; empty where it has none.

@@ -20,7 +20,12 @@ pub(in super::super) fn is_reserved(name: &str) -> bool {
 /// Reads the declaration.
 pub(super) fn clients(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Clients> {
     let names = names(cursor, errors)?;
-    let mut clients = Clients { names, protocol: None, rounds: 1, parameters: Vec::new() };
+    let mut clients = Clients {
+        names,
+        protocol: None,
+        rounds: 1,
+        parameters: Vec::new(),
+    };
     if !cursor.eat(":") {
         cursor.end("`:` and a protocol, or `,` and another client", errors)?;
         return Some(clients);
@@ -95,10 +100,18 @@ fn parameter(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<(Named,
     let name = cursor.take_while(|other| other != ' ' && other != '=');
     let expected = "`xN` or `name=value`, a name of letters, digits and `_`";
     if !cursor.rest().starts_with('=') || !is_variable_name(&name.text) {
-        return errors.add(name.place, format!("{} is not understood", quoted(&name.text)), expected);
+        return errors.add(
+            name.place,
+            format!("{} is not understood", quoted(&name.text)),
+            expected,
+        );
     }
     if name.text == "me" {
-        return errors.add(name.place, "`me` is given by the client's own attempts", expected);
+        return errors.add(
+            name.place,
+            "`me` is given by the client's own attempts",
+            expected,
+        );
     }
     cursor.eat("=");
     if cursor.rest().starts_with(' ') || cursor.rest().is_empty() {
@@ -110,7 +123,9 @@ fn parameter(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<(Named,
 
 /// A number in its usual form is an integer, everything else is text.
 fn value(word: Word) -> Value {
-    let integer = std::str::from_utf8(&word.bytes).ok().and_then(|text| text.parse::<i64>().ok());
+    let integer = std::str::from_utf8(&word.bytes)
+        .ok()
+        .and_then(|text| text.parse::<i64>().ok());
     match integer {
         Some(integer) if !word.quoted && integer.to_string().as_bytes() == word.bytes => {
             Value::Integer(integer)

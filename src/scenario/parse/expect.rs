@@ -14,7 +14,11 @@ const AN_EXPECTATION: &str = "`broken: SENTENCE`, `holds: SENTENCE`, `not tested
 /// Reads a line of the expectations.
 pub(super) fn expect_entry(line: Line<'_>, errors: &mut Errors<'_>) -> Option<ExpectEntry> {
     let (verdict, prefix) = verdict(line.content());
-    let quotes = if verdict.is_some() { Quotes::Prose } else { Quotes::Reply };
+    let quotes = if verdict.is_some() {
+        Quotes::Prose
+    } else {
+        Quotes::Reply
+    };
     let (content, comment) = without_comment(line.content(), quotes);
     let mut cursor = Cursor::new(line.number, line.indent, content);
     let place = Place::within(line.number, line.indent, line.indent + content.len());
@@ -30,7 +34,11 @@ pub(super) fn expect_entry(line: Line<'_>, errors: &mut Errors<'_>) -> Option<Ex
         }
         None => claim(&mut cursor, errors)?,
     };
-    Some(ExpectEntry { claim, comment: comment.map(str::to_owned), place })
+    Some(ExpectEntry {
+        claim,
+        comment: comment.map(str::to_owned),
+        place,
+    })
 }
 
 /// The verdict with which the line begins.
@@ -66,7 +74,10 @@ fn claim(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<ExpectedCla
             let expected = "the client's state in words, such as `done` or `paused before write`";
             return errors.add(state.place, "the client's state is missing", expected);
         }
-        return Some(ExpectedClaim::Client { name, state: state.text });
+        return Some(ExpectedClaim::Client {
+            name,
+            state: state.text,
+        });
     }
     row(cursor, errors)
 }
@@ -85,9 +96,16 @@ fn key_claim(
 ) -> Option<ExpectedClaim> {
     let rest = cursor.take_rest();
     if rest.text == "none" {
-        return Some(ExpectedClaim::Key { key, value: None, ttl: None });
+        return Some(ExpectedClaim::Key {
+            key,
+            value: None,
+            ttl: None,
+        });
     }
-    let (value, ttl) = match (rest.text.strip_suffix(" no ttl"), rest.text.rsplit_once(" ttl ")) {
+    let (value, ttl) = match (
+        rest.text.strip_suffix(" no ttl"),
+        rest.text.rsplit_once(" ttl "),
+    ) {
         (Some(value), _) => (value, Some(None)),
         (None, Some((value, ttl))) if !ttl.contains(['"', ']']) => {
             let offset = rest.place.end - ttl.len();
@@ -103,15 +121,22 @@ fn key_claim(
         let expected = "the key's value in short form, such as `\"A-1\"`, or `none` alone";
         return errors.add(rest.place, "the key's value is missing", expected);
     }
-    Some(ExpectedClaim::Key { key, value: Some(value.to_owned()), ttl })
+    Some(ExpectedClaim::Key {
+        key,
+        value: Some(value.to_owned()),
+        ttl,
+    })
 }
 
 /// `inventory 'sku-1': qty 8, fence_token 2`.
 fn row(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<ExpectedClaim> {
-    let begins_with_name =
-        cursor.peek().is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '$' | '`'));
+    let begins_with_name = cursor
+        .peek()
+        .is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '$' | '`'));
     let words = cursor.rest().split([' ', ':']).next().unwrap_or_default();
-    let looks_like_row = begins_with_name && cursor.rest().contains(' ') && !cursor.rest().starts_with(&format!("{words}:"));
+    let looks_like_row = begins_with_name
+        && cursor.rest().contains(' ')
+        && !cursor.rest().starts_with(&format!("{words}:"));
     if !looks_like_row {
         let message = format!("{} is no expectation", quoted(cursor.rest()));
         return errors.add(cursor.place_of_rest(), message, AN_EXPECTATION);
@@ -127,7 +152,11 @@ fn row(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<ExpectedClaim
     colon(cursor, "the primary key", errors)?;
     if cursor.eat_words("none") {
         cursor.end("the end of the expectation", errors)?;
-        return Some(ExpectedClaim::Row { table, key, columns: None });
+        return Some(ExpectedClaim::Row {
+            table,
+            key,
+            columns: None,
+        });
     }
     let mut columns = Vec::new();
     loop {
@@ -138,7 +167,11 @@ fn row(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<ExpectedClaim
         }
     }
     cursor.end("`,` and another column", errors)?;
-    Some(ExpectedClaim::Row { table, key, columns: Some(columns) })
+    Some(ExpectedClaim::Row {
+        table,
+        key,
+        columns: Some(columns),
+    })
 }
 
 /// An SQL literal: a string in quotes, a number or a word such as NULL.
@@ -196,7 +229,11 @@ fn parts_between_semicolons(rest: &Named) -> Vec<Cursor<'_>> {
         at += 1;
     }
     let cursor = |(start, end): (usize, usize)| {
-        let text = rest.text.get(start..end).unwrap_or_default().trim_end_matches(' ');
+        let text = rest
+            .text
+            .get(start..end)
+            .unwrap_or_default()
+            .trim_end_matches(' ');
         Cursor::new(rest.place.line, rest.place.start + start, text)
     };
     parts.into_iter().map(cursor).collect()
@@ -229,9 +266,15 @@ fn charges(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<ExpectedC
     let mut charges = Vec::new();
     for mut part in parts_between_semicolons(&rest) {
         let charge = part.take_rest();
-        let words: Vec<&str> = charge.text.split(' ').filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = charge
+            .text
+            .split(' ')
+            .filter(|word| !word.is_empty())
+            .collect();
         let is_charge = match words.as_slice() {
-            [_, _, amount] | [_, _, amount, "refunded"] => amount.bytes().all(|byte| byte.is_ascii_digit()),
+            [_, _, amount] | [_, _, amount, "refunded"] => {
+                amount.bytes().all(|byte| byte.is_ascii_digit())
+            }
             _ => false,
         };
         if !is_charge {

@@ -60,8 +60,12 @@ pub(super) fn parse(lines: &[&str], errors: &mut Errors<'_>) -> (Text, Damage) {
     (text, damage)
 }
 
-const ALL_DAMAGED: Damage =
-    Damage { protocols: true, clients: true, scripts: true, tables: true };
+const ALL_DAMAGED: Damage = Damage {
+    protocols: true,
+    clients: true,
+    scripts: true,
+    tables: true,
+};
 
 impl Damage {
     /// Notes that something in the block that begins so was left out.
@@ -82,14 +86,20 @@ fn block(header: Line<'_>, body: &[Line<'_>], errors: &mut Errors<'_>) -> Option
     let mut cursor = Cursor::new(header.number, 0, content);
     let word = cursor.take_while(|other| other != ' ' && other != ':');
     let last = body.last().map_or(header.number, |line| line.number);
-    let place = Place { last, ..header.place() };
+    let place = Place {
+        last,
+        ..header.place()
+    };
     let kind = match word.text.as_str() {
         "option" => BlockKind::Option(option(&mut cursor, errors)?),
         "table" => BlockKind::Table(table::table(header, body, errors)?),
         "watch" => BlockKind::Watch(watch::watch(&mut cursor, errors)?),
         "client" => BlockKind::Clients(client::clients(&mut cursor, errors)?),
         "database" => {
-            cursor.end("nothing behind `database`; statements stand under it", errors);
+            cursor.end(
+                "nothing behind `database`; statements stand under it",
+                errors,
+            );
             BlockKind::Database(passages(body))
         }
         "store" => {
@@ -99,7 +109,10 @@ fn block(header: Line<'_>, body: &[Line<'_>], errors: &mut Errors<'_>) -> Option
         "script" => {
             let name = name_alone(&mut cursor, "the script's name", errors);
             let lines = script(header, body, errors);
-            BlockKind::Script { name: name?, lines: lines? }
+            BlockKind::Script {
+                name: name?,
+                lines: lines?,
+            }
         }
         "protocol" => {
             let name = name_alone(&mut cursor, "the protocol's name", errors);
@@ -111,7 +124,10 @@ fn block(header: Line<'_>, body: &[Line<'_>], errors: &mut Errors<'_>) -> Option
             BlockKind::Schedule(entries(body, |line| schedule_entry(line, errors)))
         }
         "expect" => {
-            cursor.end("nothing behind `expect`; expectations stand under it", errors);
+            cursor.end(
+                "nothing behind `expect`; expectations stand under it",
+                errors,
+            );
             BlockKind::Expect(entries(body, |line| expect::expect_entry(line, errors)))
         }
         other => {
@@ -120,8 +136,14 @@ fn block(header: Line<'_>, body: &[Line<'_>], errors: &mut Errors<'_>) -> Option
         }
     };
     // A table's definition keeps its comments line by line.
-    let comment = comment.filter(|_| !matches!(kind, BlockKind::Table(_))).map(str::to_owned);
-    Some(Block { kind, comment, place })
+    let comment = comment
+        .filter(|_| !matches!(kind, BlockKind::Table(_)))
+        .map(str::to_owned);
+    Some(Block {
+        kind,
+        comment,
+        place,
+    })
 }
 
 /// Comments and blank lines under a line under which nothing can stand; anything else is reported.
@@ -145,10 +167,7 @@ fn comment_of<T>(comment: &str) -> Entry<T> {
 }
 
 /// Reads each line of a block by itself.
-fn entries<'a, T>(
-    body: &[Line<'a>],
-    mut read: impl FnMut(Line<'a>) -> Option<T>,
-) -> Vec<Entry<T>> {
+fn entries<'a, T>(body: &[Line<'a>], mut read: impl FnMut(Line<'a>) -> Option<T>) -> Vec<Entry<T>> {
     let mut entries = Vec::new();
     for line in body.iter().filter(|line| !line.is_damaged) {
         match (line.is_blank(), line.comment()) {
@@ -172,8 +191,12 @@ fn written(line: Line<'_>, quotes: Quotes) -> Written {
 
 /// Statements, each of which goes on over deeper lines.
 fn passages(body: &[Line<'_>]) -> Vec<Entry<Passage>> {
-    let lines = entries(body, |line| Some((line.indent, written(line, Quotes::Code))));
-    let base = super::syntax::things(&lines).next().map_or(0, |(indent, _)| *indent);
+    let lines = entries(body, |line| {
+        Some((line.indent, written(line, Quotes::Code)))
+    });
+    let base = super::syntax::things(&lines)
+        .next()
+        .map_or(0, |(indent, _)| *indent);
     let mut passages: Vec<Entry<Passage>> = Vec::new();
     let mut between = Vec::new();
     for line in lines {
@@ -226,9 +249,17 @@ fn name_alone(cursor: &mut Cursor<'_>, what: &str, errors: &mut Errors<'_>) -> O
 /// A script's lines without their common indentation.
 fn script(header: Line<'_>, body: &[Line<'_>], errors: &mut Errors<'_>) -> Option<Vec<String>> {
     let spaces = |line: &Line<'_>| line.text.len() - line.text.trim_start_matches(' ').len();
-    let common = body.iter().filter(|line| !line.is_blank()).map(spaces).min();
+    let common = body
+        .iter()
+        .filter(|line| !line.is_blank())
+        .map(spaces)
+        .min();
     let Some(common) = common else {
-        return errors.add(header.place(), "the script is empty", "indented lines of Lua under it");
+        return errors.add(
+            header.place(),
+            "the script is empty",
+            "indented lines of Lua under it",
+        );
     };
     let without_indent = |line: &Line<'_>| match line.is_blank() {
         true => String::new(),
@@ -249,7 +280,10 @@ fn key(cursor: &mut Cursor<'_>, marks: &str, errors: &mut Errors<'_>) -> Option<
 fn no_variable<T>(word: &Word, errors: &mut Errors<'_>) -> Option<T> {
     errors.add(
         word.place,
-        format!("the variable {} has no value here", super::error::quoted(&word.text())),
+        format!(
+            "the variable {} has no value here",
+            super::error::quoted(&word.text())
+        ),
         "a key; in double quotes it stands for itself",
     )
 }

@@ -6,9 +6,7 @@ use super::super::error::{Errors, Place, quoted};
 use super::super::limits;
 use super::super::lines::{Line, Quotes, without_comment};
 use super::super::scan::{Cursor, Word, is_variable_name, whole_number};
-use super::super::syntax::{
-    Entry, Named, ProtocolPart, WrittenClause, WrittenFlow, WrittenStep,
-};
+use super::super::syntax::{Entry, Named, ProtocolPart, WrittenClause, WrittenFlow, WrittenStep};
 use super::{comment_of, without_thing, written};
 
 /// The protocol as far as it has been read.
@@ -43,7 +41,11 @@ pub(super) fn parts(body: &[Line<'_>], errors: &mut Errors<'_>) -> Vec<Entry<Pro
 
 impl Reader {
     fn end_step(&mut self) {
-        self.parts.extend(self.step.take().map(|step| Entry::Of(ProtocolPart::Step(step))));
+        self.parts.extend(
+            self.step
+                .take()
+                .map(|step| Entry::Of(ProtocolPart::Step(step))),
+        );
         self.parts.extend(self.between.drain(..).map(without_thing));
     }
 
@@ -55,7 +57,8 @@ impl Reader {
             let comment = comment.map(str::to_owned);
             let offset = line.indent + "claims:".len();
             let sentence = Cursor::new(line.number, offset, sentence).take_rest();
-            self.parts.push(Entry::Of(ProtocolPart::Claim { sentence, comment }));
+            self.parts
+                .push(Entry::Of(ProtocolPart::Claim { sentence, comment }));
             return;
         }
         self.step = step(line, errors);
@@ -65,7 +68,11 @@ impl Reader {
     fn line_under_step(&mut self, line: Line<'_>, errors: &mut Errors<'_>) {
         let content = line.content();
         let is_clause = content == "on" || content.starts_with("on ");
-        let clause = if is_clause { clause(line, errors) } else { None };
+        let clause = if is_clause {
+            clause(line, errors)
+        } else {
+            None
+        };
         let between = self.between.drain(..);
         let Some(step) = &mut self.step else {
             if !self.is_lost {
@@ -112,7 +119,11 @@ fn step(line: Line<'_>, errors: &mut Errors<'_>) -> Option<WrittenStep> {
         let expected = "a Redis command, an SQL statement, CHARGE, REFUND, CHECK or SLEEP";
         return errors.add(request.place, "the request is missing", expected);
     }
-    let first = super::Written { text: request.text, place: request.place, ..written };
+    let first = super::Written {
+        text: request.text,
+        place: request.place,
+        ..written
+    };
     Some(WrittenStep {
         label,
         compensation,
@@ -137,13 +148,17 @@ fn clause(line: Line<'_>, errors: &mut Errors<'_>) -> Option<WrittenClause> {
     if cursor.eat(":") {
         effects(&mut cursor, &mut clause, errors)?;
     } else {
-        cursor.end("`:` and what the reply means, or the end of the line", errors)?;
+        cursor.end(
+            "`:` and what the reply means, or the end of the line",
+            errors,
+        )?;
     }
     Some(clause)
 }
 
 /// What a pattern looks like.
-const A_PATTERN: &str = "`OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`";
+const A_PATTERN: &str =
+    "`OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`";
 
 fn pattern(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> {
     match cursor.peek() {
@@ -163,7 +178,9 @@ fn pattern(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> 
     let is_word = |other: char| other.is_ascii_alphanumeric() || matches!(other, '_' | '-');
     if cursor.eat_words("error") {
         let which = cursor.take_while(is_word).text;
-        return Some(Pattern::Error(Some(which).filter(|which| !which.is_empty())));
+        return Some(Pattern::Error(
+            Some(which).filter(|which| !which.is_empty()),
+        ));
     }
     let word = cursor.take_while(is_word);
     if word.text.is_empty() {
@@ -179,7 +196,10 @@ fn pattern(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> 
             Err(_) => errors.add(word.place, "rows cannot be fewer than none", A_PATTERN),
         };
     }
-    if !word.text.starts_with(|first: char| first.is_ascii_alphabetic()) {
+    if !word
+        .text
+        .starts_with(|first: char| first.is_ascii_alphabetic())
+    {
         let message = format!("{} is no pattern of a reply", quoted(&word.text));
         return errors.add(word.place, message, A_PATTERN);
     }
@@ -196,7 +216,11 @@ fn bound(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Vec<String>
             return errors.add(place, "`{me}` is the client's own name", "another variable");
         }
         if names.contains(&name) {
-            return errors.add(place, format!("`{{{name}}}` is bound twice"), "each variable once");
+            return errors.add(
+                place,
+                format!("`{{{name}}}` is bound twice"),
+                "each variable once",
+            );
         }
         if names.len() >= limits::ITEMS {
             let expected = format!("at most {}", limits::ITEMS);
@@ -235,7 +259,11 @@ fn effects(
     loop {
         let place = cursor.here();
         if clause.effects.len() >= limits::ITEMS {
-            return errors.add(place, "too many effects", format!("at most {}", limits::ITEMS));
+            return errors.add(
+                place,
+                "too many effects",
+                format!("at most {}", limits::ITEMS),
+            );
         }
         match effect(cursor, errors)? {
             Some(effect) => clause.effects.push(effect),
@@ -318,7 +346,10 @@ fn flow(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<WrittenFlow>
         "holds", "releases", "loses", "draws", "sells", "retry", "start", "go", "abort", "stop",
         "done",
     ];
-    let place = Place { end: word.start + text.len(), ..word };
+    let place = Place {
+        end: word.start + text.len(),
+        ..word
+    };
     errors.unknown(place, "no effect is called", text, words.into_iter())
 }
 

@@ -23,14 +23,22 @@ pub(in super::super) struct Parts<'a> {
 pub(in super::super) fn parts(content: &str) -> Parts<'_> {
     let (action, comment) = without_comment(content, Quotes::Code);
     let Some(arrow) = arrow(action) else {
-        return Parts { action, expected: None, comment };
+        return Parts {
+            action,
+            expected: None,
+            comment,
+        };
     };
     // Behind the arrow stands a reply, in which an apostrophe is no quote: the comment is looked for anew.
     let from = arrow + "=>".len();
-    let (expected, comment) = without_comment(content.get(from..).unwrap_or_default(), Quotes::Reply);
+    let (expected, comment) =
+        without_comment(content.get(from..).unwrap_or_default(), Quotes::Reply);
     let blanks = expected.len() - expected.trim_start_matches(' ').len();
     Parts {
-        action: action.get(..arrow).unwrap_or_default().trim_end_matches(' '),
+        action: action
+            .get(..arrow)
+            .unwrap_or_default()
+            .trim_end_matches(' '),
         expected: Some((expected.get(blanks..).unwrap_or_default(), from + blanks)),
         comment,
     }
@@ -65,7 +73,11 @@ pub(in super::super) fn schedule_entry(
     let place = Place::within(line.number, line.indent, line.indent + parts.action.len());
     let choice = choice(&mut cursor, errors)?;
     if let Some((expected, at)) = parts.expected {
-        let place = Place::within(line.number, line.indent + at, line.indent + at + expected.len());
+        let place = Place::within(
+            line.number,
+            line.indent + at,
+            line.indent + at + expected.len(),
+        );
         if expected.is_empty() {
             let example = "a reply in short form, such as `OK`, `nil`, `1` or `\"A-1\"`";
             return errors.add(place, "the reply behind `=>` is missing", example);
@@ -85,7 +97,10 @@ pub(in super::super) fn schedule_entry(
 
 /// Whether a reply can come to the action.
 fn has_reply(choice: &Choice) -> bool {
-    matches!(choice, Choice::Step { .. } | Choice::Command { .. } | Choice::Lose { .. })
+    matches!(
+        choice,
+        Choice::Step { .. } | Choice::Command { .. } | Choice::Lose { .. }
+    )
 }
 
 fn choice(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
@@ -97,17 +112,26 @@ fn choice(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
     let choice = match word.text.as_str() {
         "pause" => {
             let client = client(&mut ahead, errors)?;
-            Choice::Pause { client, at: latch(&mut ahead, errors)? }
+            Choice::Pause {
+                client,
+                at: latch(&mut ahead, errors)?,
+            }
         }
         "resume" => {
             let client = client(&mut ahead, errors)?;
-            Choice::Resume { client, at: latch(&mut ahead, errors)? }
+            Choice::Resume {
+                client,
+                at: latch(&mut ahead, errors)?,
+            }
         }
         "crash" => Choice::Crash(client(&mut ahead, errors)?),
         "restart" => Choice::Restart(client(&mut ahead, errors)?),
         "lose" => {
             let client = client(&mut ahead, errors)?;
-            Choice::Lose { client, label: label(&mut ahead, errors)? }
+            Choice::Lose {
+                client,
+                label: label(&mut ahead, errors)?,
+            }
         }
         "clock" => clock(&mut ahead, errors)?,
         "expire" => Choice::Expire(key(&mut ahead, "", errors)?),
@@ -129,13 +153,17 @@ fn step(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
         let message = format!("{} does nothing here", quoted(&client.text));
         return errors.add(client.place, message, AN_ACTION);
     }
-    Some(Choice::Step { client, label: label(cursor, errors)? })
+    Some(Choice::Step {
+        client,
+        label: label(cursor, errors)?,
+    })
 }
 
 /// `WHO> COMMAND`, if it is that; the inner `None` was reported.
 fn command(cursor: &Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<Choice>> {
     let mut cursor = cursor.clone();
-    let who = cursor.take_while(|other| other.is_ascii_alphanumeric() || matches!(other, '_' | '-'));
+    let who =
+        cursor.take_while(|other| other.is_ascii_alphanumeric() || matches!(other, '_' | '-'));
     if who.text.is_empty() || !cursor.rest().starts_with('>') {
         return None;
     }
@@ -165,7 +193,10 @@ fn latch(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<(Sid
     } else if cursor.eat_words("after") {
         Side::After
     } else {
-        let message = format!("{} is not understood", quoted(cursor.rest().trim_start_matches(' ')));
+        let message = format!(
+            "{} is not understood",
+            quoted(cursor.rest().trim_start_matches(' '))
+        );
         let expected = "`before STEP`, `after STEP` or the end of the action";
         return errors.add(cursor.place_of_rest(), message, expected);
     };

@@ -7,11 +7,7 @@ use super::super::syntax::{Entry, Named, Passage, Table};
 use super::{comment_of, entries, goes_on, written};
 
 /// Reads the block.
-pub(super) fn table(
-    header: Line<'_>,
-    body: &[Line<'_>],
-    errors: &mut Errors<'_>,
-) -> Option<Table> {
+pub(super) fn table(header: Line<'_>, body: &[Line<'_>], errors: &mut Errors<'_>) -> Option<Table> {
     let line = written(header, Quotes::Code);
     let mut cursor = Cursor::new(header.number, 0, &line.text);
     cursor.eat_words("table");
@@ -45,11 +41,18 @@ pub(super) fn table(
         });
     }
     if is_open {
-        let place = Place { start: line.place.end - 1, ..line.place };
+        let place = Place {
+            start: line.place.end - 1,
+            ..line.place
+        };
         return errors.add(place, "the columns' parenthesis is never closed", "`)`");
     }
     let rows = entries(rows, |line| Some(written(line, Quotes::Code)));
-    Some(Table { name, definition, rows })
+    Some(Table {
+        name,
+        definition,
+        rows,
+    })
 }
 
 /// A table's or a column's name: letters, digits, `_` and `$`, or anything in backquotes, which stay.
@@ -58,19 +61,30 @@ pub(super) fn table_name(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Op
     if cursor.eat("`") {
         let inner = cursor.take_while(|other| other != '`');
         if !cursor.eat("`") || inner.text.is_empty() {
-            return errors.add(here, "the backquotes are not closed", "a name and a closing `");
+            return errors.add(
+                here,
+                "the backquotes are not closed",
+                "a name and a closing `",
+            );
         }
-        let place = Place { end: here.start + inner.text.len() + 2, ..here };
-        return Some(Named { text: format!("`{}`", inner.text), place });
+        let place = Place {
+            end: here.start + inner.text.len() + 2,
+            ..here
+        };
+        return Some(Named {
+            text: format!("`{}`", inner.text),
+            place,
+        });
     }
-    let name = cursor.take_while(|other| {
-        other.is_alphanumeric() || matches!(other, '_' | '$')
-    });
+    let name = cursor.take_while(|other| other.is_alphanumeric() || matches!(other, '_' | '$'));
     if name.text.is_empty() {
         let rest = cursor.rest();
         let message = match rest.is_empty() {
             true => "the name is missing".to_owned(),
-            false => format!("{} is no name", quoted(rest.split(' ').next().unwrap_or_default())),
+            false => format!(
+                "{} is no name",
+                quoted(rest.split(' ').next().unwrap_or_default())
+            ),
         };
         return errors.add(here, message, "a name as in SQL");
     }

@@ -27,12 +27,15 @@ pub(super) fn watch(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<
                 return errors.unknown(word.place, "no role is called", other, ROLES.into_iter());
             }
         };
-        let is_double = |other: &Role| {
-            std::mem::discriminant(other) == std::mem::discriminant(&role)
-        };
+        let is_double =
+            |other: &Role| std::mem::discriminant(other) == std::mem::discriminant(&role);
         if roles.iter().any(is_double) {
             let message = format!("the role `{}` is given twice", word.text);
-            return errors.add(word.place, message, "each role once; a second set of roles stands in a `watch` line of its own");
+            return errors.add(
+                word.place,
+                message,
+                "each role once; a second set of roles stands in a `watch` line of its own",
+            );
         }
         if roles.len() >= limits::ITEMS {
             return errors.add(word.place, "too many roles", "at most four");
