@@ -8,6 +8,8 @@
 // A test that cannot reach its server has failed; there is nobody to hand the error to.
 #![allow(clippy::unwrap_used)]
 
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "support/commands.rs"]
 mod commands;
 #[path = "support/redis.rs"]
@@ -16,14 +18,13 @@ mod redis;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use cases::{Happening, START};
 use commands::{Random, Step, argv_of, calls_its_arguments, sequence};
 use latchkey::sim::ConnectionId;
 use latchkey::sim::store::reply::{Reply, quote};
 use latchkey::sim::store::{Store, StoreFact, StoreInput, Value, all_commands};
 use redis::{Client, Server};
 
-/// The wall clock at the beginning of every sequence.
-const START: u64 = 1_700_000_000_000;
 const CONNECTIONS: u32 = 4;
 /// By then every command has been sent many times over, or the generator lacks one.
 const MOST_SEQUENCES: u64 = 20_000;
@@ -146,6 +147,93 @@ fn keys_are_found_where_redis_finds_them() {
                 .collect();
             assert_eq!(ours, keys, "{}", print_argv(&argv));
         }
+    }
+}
+
+/// With `LATCHKEY_RECORD` set, writes the replies of the real server into the file instead.
+#[test]
+fn the_cases_are_answered_by_redis_as_they_say() {
+    let Some(server) = server("cases") else {
+        return;
+    };
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/store.txt");
+    let text = std::fs::read_to_string(path).unwrap();
+    let record = std::env::var_os("LATCHKEY_RECORD").is_some();
+    let mut recorded = String::new();
+    for case in cases::cases(&text) {
+        recorded.push_str(&format!("# {}\n", case.title));
+        let mut replay = Replay::new(&server);
+        for (line, happening, expected) in &case.lines {
+            let number = if record { 1 } else { expected.len() };
+            let got = replay.line(happening, number);
+            recorded.push_str(&format!("{line}\n"));
+            recorded.extend(got.iter().map(|reply| format!("{reply}\n")));
+            if !record {
+                assert_eq!(got, *expected, "{}: {line}", case.title);
+            }
+        }
+    }
+    if record {
+        std::fs::write(path, recorded).unwrap();
+    }
+}
+
+/// A case on the real server.
+struct Replay<'s> {
+    server: &'s Server,
+    clients: Vec<Client>,
+    control: Client,
+    now: u64,
+}
+
+impl<'s> Replay<'s> {
+    fn new(server: &'s Server) -> Replay<'s> {
+        server.set_clock(START);
+        let mut control = server.connect().unwrap();
+        control.ask(&["FLUSHALL"]).unwrap();
+        control.ask(&["SCRIPT", "FLUSH"]).unwrap();
+        let clients = cases::NAMES
+            .iter()
+            .map(|_| server.connect().unwrap())
+            .collect();
+        Replay {
+            server,
+            clients,
+            control,
+            now: START,
+        }
+    }
+
+    /// Runs a line and gives the replies, at least this many if they come within a moment.
+    fn line(&mut self, happening: &Happening, number: usize) -> Vec<String> {
+        let sender = match happening {
+            Happening::Elapse(ms) => {
+                self.now += ms;
+                self.server.set_clock(self.now);
+                None
+            }
+            Happening::Command { connection, argv } => {
+                self.clients[*connection].send(argv).unwrap();
+                Some(*connection)
+            }
+        };
+        let mut replies = Vec::new();
+        for attempt in 0..20 {
+            if attempt > 0 {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            self.control.ask(&["PING"]).unwrap();
+            self.control.ask(&["PING"]).unwrap();
+            for (connection, client) in self.clients.iter_mut().enumerate() {
+                while let Some(reply) = client.receive_ready().unwrap() {
+                    replies.push((connection, reply));
+                }
+            }
+            if replies.len() >= number {
+                break;
+            }
+        }
+        cases::print(sender, &replies)
     }
 }
 

@@ -85,7 +85,7 @@ LTRIM list index index
 LSET list index element
 LINSERT list <BEFORE|AFTER> element element
 LREM list index element
-2: LPOS list element [RANK index] [COUNT count] [MAXLEN count]
+2: LPOS list element [RANK index|RANK number] [COUNT count] [MAXLEN count]
 LMOVE list list <LEFT|RIGHT> <LEFT|RIGHT>
 RPOPLPUSH list list
 LMPOP 1 list <LEFT|RIGHT> [COUNT count]
