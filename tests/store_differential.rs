@@ -8,6 +8,8 @@
 // A test that cannot reach its server has failed; there is nobody to hand the error to.
 #![allow(clippy::unwrap_used)]
 
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "support/commands.rs"]
 mod commands;
 #[path = "support/redis.rs"]
@@ -16,14 +18,13 @@ mod redis;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use cases::{Happening, START};
 use commands::{Random, Step, argv_of, calls_its_arguments, sequence};
 use latchkey::sim::ConnectionId;
 use latchkey::sim::store::reply::{Reply, quote};
-use latchkey::sim::store::{Store, StoreFact, StoreInput, Value, all_commands};
+use latchkey::sim::store::{Store, StoreFact, StoreInput, Value, all_commands, split_arguments};
 use redis::{Client, Server};
 
-/// The wall clock at the beginning of every sequence.
-const START: u64 = 1_700_000_000_000;
 const CONNECTIONS: u32 = 4;
 /// By then every command has been sent many times over, or the generator lacks one.
 const MOST_SEQUENCES: u64 = 20_000;
@@ -149,6 +150,150 @@ fn keys_are_found_where_redis_finds_them() {
     }
 }
 
+/// With `LATCHKEY_RECORD` set, writes the replies of the real server into the file instead.
+#[test]
+fn the_cases_are_answered_by_redis_as_they_say() {
+    let Some(server) = server("cases") else {
+        return;
+    };
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/store.txt");
+    let text = std::fs::read_to_string(path).unwrap();
+    let record = std::env::var_os("LATCHKEY_RECORD").is_some();
+    let mut recorded = String::new();
+    for case in cases::cases(&text) {
+        recorded.push_str(&format!("# {}\n", case.title));
+        let mut replay = Replay::new(&server);
+        for (line, happening, expected) in &case.lines {
+            let number = if record { 1 } else { expected.len() };
+            let got = replay.line(happening, number);
+            recorded.push_str(&format!("{line}\n"));
+            recorded.extend(got.iter().map(|reply| format!("{reply}\n")));
+            if !record {
+                assert_eq!(got, *expected, "{}: {line}", case.title);
+            }
+        }
+    }
+    if record {
+        std::fs::write(path, recorded).unwrap();
+    }
+}
+
+/// A case on the real server.
+struct Replay<'s> {
+    server: &'s Server,
+    clients: Vec<Client>,
+    control: Client,
+    now: u64,
+}
+
+impl<'s> Replay<'s> {
+    fn new(server: &'s Server) -> Replay<'s> {
+        server.set_clock(START);
+        let control = server.connect_alone().unwrap();
+        let clients = cases::NAMES
+            .iter()
+            .map(|_| server.connect().unwrap())
+            .collect();
+        Replay {
+            server,
+            clients,
+            control,
+            now: START,
+        }
+    }
+
+    /// Runs a line and gives the replies, at least this many if they come within a moment.
+    fn line(&mut self, happening: &Happening, number: usize) -> Vec<String> {
+        let sender = match happening {
+            Happening::Elapse(ms) => {
+                self.now += ms;
+                self.server.set_clock(self.now);
+                None
+            }
+            Happening::Command { connection, argv } => {
+                self.clients[*connection].send(argv).unwrap();
+                Some(*connection)
+            }
+        };
+        let mut replies = Vec::new();
+        for attempt in 0..20 {
+            if attempt > 0 {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            self.control.ask(&["PING"]).unwrap();
+            self.control.ask(&["PING"]).unwrap();
+            for (connection, client) in self.clients.iter_mut().enumerate() {
+                while let Some(reply) = client.receive_ready().unwrap() {
+                    replies.push((connection, reply));
+                }
+            }
+            if replies.len() >= number {
+                break;
+            }
+        }
+        cases::print(sender, &replies)
+    }
+}
+
+#[test]
+fn lines_are_split_and_replies_printed_as_by_redis_cli() {
+    let Some(server) = server("cli") else {
+        return;
+    };
+    server.set_clock(START);
+    let mut random = Random::new(11);
+    let mut lines: Vec<String> = Vec::new();
+    while lines.len() < 600 {
+        let argv = argv_of(&mut random);
+        // What redis-cli treats in a way of its own, and what has an order of its own in Redis.
+        let left_out = "SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE MULTI EXEC DISCARD RESET SELECT WAIT CLIENT \
+            SCAN KEYS SMEMBERS SINTER SUNION SDIFF HRANDFIELD SRANDMEMBER ZRANDMEMBER SPOP PUBSUB HGETALL HKEYS \
+            HVALS HSCAN SSCAN ZSCAN";
+        let blocking = argv.iter().any(|word| {
+            latchkey::sim::store::find_command(word).is_some_and(|command| command.blocks())
+        });
+        let is_left_out = |word: &Vec<u8>| {
+            let word = String::from_utf8_lossy(word).to_ascii_uppercase();
+            left_out.split_ascii_whitespace().any(|name| name == word)
+        };
+        if !blocking && !argv.iter().any(is_left_out) {
+            lines.push(commands::misquote(&mut random, print_argv(&argv)));
+        }
+    }
+    let ours = answer_lines(&lines);
+    let theirs = server.redis_cli(&(lines.join("\n") + "\n"));
+    for (place, (ours, theirs)) in ours.lines().zip(theirs.lines()).enumerate() {
+        assert_eq!(ours, theirs, "line {place} of the output");
+    }
+    assert_eq!(ours.lines().count(), theirs.lines().count());
+}
+
+/// What redis-cli would print if the store were its server.
+fn answer_lines(lines: &[String]) -> String {
+    let mut store = Store::default();
+    let mut output = String::new();
+    for line in lines {
+        let Ok(arguments) = split_arguments(line) else {
+            output.push_str("Invalid argument(s)\n");
+            continue;
+        };
+        let argv: Vec<Vec<u8>> = arguments
+            .into_iter()
+            .map(|argument| argument.bytes)
+            .collect();
+        let input = StoreInput::Command {
+            connection: ConnectionId(0),
+            argv: &argv,
+            now: START,
+        };
+        for (_, reply) in store.apply(input).replies {
+            output.push_str(&reply.print_redis_cli());
+            output.push('\n');
+        }
+    }
+    output
+}
+
 fn number_from(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
@@ -201,9 +346,7 @@ struct Pair<'s> {
 impl<'s> Pair<'s> {
     fn new(server: &'s Server) -> Pair<'s> {
         server.set_clock(START);
-        let mut control = server.connect().unwrap();
-        control.ask(&["FLUSHALL"]).unwrap();
-        control.ask(&["SCRIPT", "FLUSH"]).unwrap();
+        let control = server.connect_alone().unwrap();
         let clients = (0..CONNECTIONS)
             .map(|_| server.connect().unwrap())
             .collect();
@@ -355,16 +498,23 @@ impl<'s> Pair<'s> {
             && let (Reply::Array(ours), Reply::Array(theirs)) = (ours, theirs)
         {
             let queued = self.queued.get(&connection).cloned().unwrap_or_default();
-            return ours.len() == theirs.len()
+            let mut same_item = |ours: &Reply, theirs: &Reply, argv: &[Vec<u8>]| {
+                // Within EXEC nobody looks at a key that was set to a time gone by.
+                let counts = argv.iter().any(|word| word.eq_ignore_ascii_case(b"DBSIZE"));
+                ours == theirs || counts || self.same_unordered(argv, ours, theirs)
+            };
+            // A SUBSCRIBE to several channels moves the replies after it, even out of the array, so
+            // each may be that of any queued command.
+            let mut same_any = |ours: &Reply, theirs: &Reply| {
+                ours == theirs || queued.iter().any(|argv| same_item(ours, theirs, argv))
+            };
+            let all_same = ours.len() == theirs.len()
                 && ours
                     .iter()
                     .zip(theirs)
-                    .zip(&queued)
-                    .all(|((ours, theirs), argv)| {
-                        // Within EXEC nobody looks at a key that was set to a time gone by.
-                        let counts = argv.iter().any(|word| word.eq_ignore_ascii_case(b"DBSIZE"));
-                        ours == theirs || counts || self.same_unordered(argv, ours, theirs)
-                    });
+                    .all(|(ours, theirs)| same_any(ours, theirs));
+            return all_same
+                || same_any(&Reply::Array(ours.clone()), &Reply::Array(theirs.clone()));
         }
         self.same_unordered(&argv, ours, theirs)
     }

@@ -6,7 +6,7 @@
 #   set_up_trunk     trunk, and wasm-bindgen in the version that Cargo.lock has, into target/tools
 #   set_up_browser   Chromium or Chrome with its driver; exports CHROME and CHROMEDRIVER
 #   set_up_servers   a real Redis and a real MariaDB, which the tests compare answers with
-#   set_up_packages PROGRAM=PACKAGE...   any other program that a Debian package brings
+#   set_up_packages PROGRAM=PACKAGE[,PACKAGE]...   any other program that Debian packages bring
 #
 # Each returns 1, after a line on what is missing, when it could not.
 
@@ -63,17 +63,20 @@ apt_install() {
     quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 }
 
-# set_up_packages PROGRAM=PACKAGE...: installs the packages of those programs that are missing.
+# set_up_packages PROGRAM=PACKAGE[,PACKAGE]...: installs the packages of those programs that are missing.
 set_up_packages() {
-    local pair missing=()
+    local pair packages missing=()
     for pair in "$@"; do
-        have "${pair%%=*}" || missing+=("${pair#*=}")
+        have "${pair%%=*}" || {
+            IFS=, read -ra packages <<<"${pair#*=}"
+            missing+=("${packages[@]}")
+        }
     done
     [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
 }
 
 set_up_rust() {
-    set_up_packages cc=gcc || return 1
+    set_up_packages cc=gcc,libc6-dev || return 1
     have rustup || {
         have curl || apt_install curl ca-certificates || true
         say "rustup is missing; see https://rustup.rs, or run:  curl -sSf https://sh.rustup.rs | sh -s -- -y"
@@ -178,5 +181,5 @@ set_up_browser() {
 }
 
 set_up_servers() {
-    set_up_packages redis-server=redis-server mariadbd=mariadb-server-core
+    set_up_packages redis-server=redis-server mariadbd=mariadb-server-core my_print_defaults=mariadb-client-core
 }

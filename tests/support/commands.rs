@@ -46,7 +46,7 @@ RENAME any any
 RENAMENX any any
 COPY any any [REPLACE] [DB 0]
 KEYS pattern
-SCAN 0 COUNT 1000 [MATCH pattern] [TYPE type]
+SCAN 0 COUNT 9000 [MATCH pattern] [TYPE type]
 SCAN <ABC|-|0 COUNT 0|0 TYPE|0 MATCH>
 HSCAN hash <ABC|0 COUNT 0|0 COUNT -1|0 COUNT X|0 MATCH|0 TYPE hash>
 DBSIZE
@@ -70,8 +70,8 @@ HVALS hash
 2: HGETALL hash
 2: HINCRBY hash field number
 2: HINCRBYFLOAT hash field float
-HSCAN hash 0 COUNT 1000 [MATCH pattern]
-HRANDFIELD hash 1000 [WITHVALUES]
+HSCAN hash 0 COUNT 9000 [MATCH pattern]
+HRANDFIELD hash 9000 [WITHVALUES]
 2: LPUSH list element ... element
 3: RPUSH list element ... element
 LPUSHX list element
@@ -85,7 +85,7 @@ LTRIM list index index
 LSET list index element
 LINSERT list <BEFORE|AFTER> element element
 LREM list index element
-2: LPOS list element [RANK index] [COUNT count] [MAXLEN count]
+2: LPOS list element [RANK index|RANK number] [COUNT count] [MAXLEN count]
 LMOVE list list <LEFT|RIGHT> <LEFT|RIGHT>
 RPOPLPUSH list list
 LMPOP 1 list <LEFT|RIGHT> [COUNT count]
@@ -97,14 +97,33 @@ BRPOPLPUSH list list timeout
 BLMPOP timeout 2 list list <LEFT|RIGHT> [COUNT count]
 3: SADD set member ... member
 SADD set integer ... integer
+SADD BIGSET manyintegers
+SADD BIGSET member
+SMEMBERS BIGSET
+SREM BIGSET integer member
+SSCAN BIGSET 0 COUNT 9000
+SUNIONSTORE BIGSET BIGSET set
+SINTERSTORE set BIGSET set
+SDIFFSTORE set set BIGSET
+HSET hash manypairs
+ZADD BIGZSET manypairs
+ZADD BIGZSET score member
+ZINCRBY BIGZSET score member
+ZRANGE BIGZSET index index [REV] [WITHSCORES]
+ZRANGEBYSCORE BIGZSET bound bound [WITHSCORES] [LIMIT index index]
+ZREMRANGEBYRANK BIGZSET index index
+ZSCAN BIGZSET 0 COUNT 9000
+ZUNIONSTORE BIGZSET 2 BIGZSET collection [WEIGHTS score score] [AGGREGATE <SUM|MIN|MAX>]
+ZINTERSTORE zset 2 BIGZSET zset [WEIGHTS score score] [AGGREGATE <SUM|MIN|MAX>]
+RPUSH list manyintegers
 2: SREM set member ... member
 SCARD set
 2: SMEMBERS set
 SISMEMBER set member
 SMISMEMBER set member ... member
 SMOVE set set member
-SPOP set <1000|0>
-SRANDMEMBER set <1000|0>
+SPOP set <9000|0>
+SRANDMEMBER set <9000|0>
 SINTER set ... set
 SUNION set ... set
 SDIFF set ... set
@@ -112,7 +131,7 @@ SINTERSTORE set set ... set
 SUNIONSTORE set set ... set
 SDIFFSTORE set set ... set
 SINTERCARD count set ... set [LIMIT count]
-SSCAN set 0 COUNT 1000 [MATCH pattern]
+SSCAN set 0 COUNT 9000 [MATCH pattern]
 4: ZADD zset [NX|XX] [GT|LT] [CH] [INCR] score member ... score member
 2: ZADD zset score member ... score member
 ZINCRBY zset score member
@@ -150,8 +169,8 @@ ZUNIONSTORE zset 2 collection collection [WEIGHTS score score] [AGGREGATE <SUM|M
 ZINTERSTORE zset 2 collection collection [WEIGHTS score score] [AGGREGATE <SUM|MIN|MAX>]
 ZDIFFSTORE zset 2 collection collection
 ZINTERCARD 2 collection collection [LIMIT count]
-ZRANDMEMBER zset 1000 [WITHSCORES]
-ZSCAN zset 0 COUNT 1000 [MATCH pattern]
+ZRANDMEMBER zset 9000 [WITHSCORES]
+ZSCAN zset 0 COUNT 9000 [MATCH pattern]
 4: MULTI
 4: EXEC
 DISCARD
@@ -223,6 +242,20 @@ const SCRIPTS: &[(&str, &str)] = &[
     ),
     ("return +", "1fd5091818ea327c4e55ed84125fdc6179ae44cf"),
 ];
+
+/// Sometimes changes the quotes of a line, rightly or wrongly.
+pub fn misquote(random: &mut Random, line: String) -> String {
+    match random.below(16) {
+        0 => line.replace('"', "'"),
+        1 => line + "\"",
+        2 => line.replacen(' ', "  \t ", 1),
+        3 => format!("{line} \"\\x41\\n\\q\\xg\""),
+        4 => format!("{line} 'it\\'s \\n'"),
+        5 => format!("{line} pre\"post\""),
+        6 => format!("{line} \"a\"b"),
+        _ => line,
+    }
+}
 
 /// Whether a script calls the command that it is given.
 pub fn calls_its_arguments(script: &[u8]) -> bool {
@@ -377,6 +410,14 @@ fn fill(random: &mut Random, form: &str) -> Vec<Vec<u8>> {
                 argv.extend(fill(random, again));
             }
             rest = after[again.len()..].trim_start();
+            continue;
+        }
+        if word.starts_with("many") {
+            // More than Redis packs closely.
+            let first = random.below(1000);
+            let number = [40, 200, 600, 1200][random.below(4)];
+            argv.extend((first..first + number).map(|number| number.to_string().into_bytes()));
+            rest = after.trim_start();
             continue;
         }
         if word == "command" {

@@ -99,6 +99,34 @@ impl Server {
         self.clock.write_all_at(&ms.to_ne_bytes(), 0).unwrap();
     }
 
+    /// What redis-cli prints for these lines on its input, as on a terminal.
+    pub fn redis_cli(&self, lines: &str) -> String {
+        let mut child = Command::new("redis-cli")
+            .args(["-p", &self.port.to_string(), "--no-raw"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let lines = lines.to_owned();
+        let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()).unwrap());
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// A connection to a server that holds nothing and has no other connection: what an earlier one
+    /// waited for must not be taken from under a later test.
+    pub fn connect_alone(&self) -> io::Result<Client> {
+        let mut client = self.connect()?;
+        for kind in ["normal", "pubsub"] {
+            client.ask(&["CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes"])?;
+        }
+        client.ask(&["FLUSHALL"])?;
+        client.ask(&["SCRIPT", "FLUSH"])?;
+        Ok(client)
+    }
+
     pub fn connect(&self) -> io::Result<Client> {
         let stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_nodelay(true)?;

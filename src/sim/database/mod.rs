@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The parts, from the text inwards: [`lexer`] and the parsers make a [`syntax`] tree, [`session`]
-//! runs it within a transaction, [`write`] and [`select`] read and write rows, [`expression`] works
+//! runs it within a transaction, [`mod@write`] and [`select`] read and write rows, [`expression`] works
 //! out values, [`state`] holds all that lasts. The truth is a real server: the differential test
 //! compares every reply with MariaDB's; where MySQL 8 differs from it, [`error::WHERE_MYSQL_DIFFERS`]
 //! says so.

@@ -289,7 +289,7 @@ pub(super) enum Isolation {
 pub(super) enum Setting {
     User(String, Expression),
     System(String, Expression),
-    /// SET [SESSION] TRANSACTION; for the next transaction only unless `session`.
+    /// `SET [SESSION] TRANSACTION`; for the next transaction only unless `session`.
     Transaction {
         session: bool,
         isolation: Option<Isolation>,

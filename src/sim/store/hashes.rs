@@ -1,7 +1,7 @@
 //! Hashes: fields and values.
 //!
 //! A small hash keeps its fields in the order in which they came, as Redis's listpack does; one with
-//! more than 128 fields, or with a field or value of more than 64 bytes, becomes a hash table and
+//! more than 512 fields, or with a field or value of more than 64 bytes, becomes a hash table and
 //! stays one: then the order is that of the bytes (in Redis, of a random seed).
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::strings::add_floats;
 use super::value::{Bytes, Value};
 
 /// Redis's `hash-max-listpack-entries` and `hash-max-listpack-value`.
-const PACKED_FIELDS: usize = 128;
+const PACKED_FIELDS: usize = 512;
 const PACKED_BYTES: usize = 64;
 
 /// A hash's fields and values, in the order in which the store shows them.

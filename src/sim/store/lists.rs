@@ -246,10 +246,11 @@ pub(super) fn lrem(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
             places.reverse();
         }
         places.truncate(most);
+        places.sort_unstable();
         let mut place = 0;
         list.0.retain(|_| {
             place += 1;
-            !places.contains(&(place - 1))
+            places.binary_search(&(place - 1)).is_err()
         });
         places.len()
     })?;
@@ -266,7 +267,7 @@ pub(super) fn lpos(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
             return Err(SYNTAX.into());
         }
         if call.is(at, "RANK") {
-            rank = call.negatable(at + 1)?;
+            rank = call.integer(at + 1)?;
             if rank == 0 {
                 return Err("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list".into());
             }
@@ -297,7 +298,8 @@ pub(super) fn lpos(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     } else {
         Box::new((0..list.len()).rev())
     };
-    let skipped = usize::try_from(rank.unsigned_abs() - 1).unwrap_or(usize::MAX);
+    // Redis turns the sign of the lowest integer in vain; it then skips nothing.
+    let skipped = rank.checked_abs().map_or(0, |rank| index(rank - 1));
     let matches = places
         .take(compared)
         .filter(|place| {

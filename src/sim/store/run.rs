@@ -62,7 +62,8 @@ impl<'a> Run<'a> {
 
     /// Records something that happened.
     pub(super) fn tell(&mut self, fact: StoreFact) {
-        const FACT: usize = 64;
+        // More than it takes, because the command took time, too.
+        const FACT: usize = 1024;
         self.told += FACT
             + match &fact {
                 StoreFact::Command { argv, reply, .. } => {

@@ -90,12 +90,12 @@ pub(super) fn exec(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
     run.depth += 1;
     let mut replies = Vec::new();
     for argv in &queue.commands {
-        let command = table::resolve(argv);
-        replies.extend(
-            command
-                .into_iter()
-                .flat_map(|command| dispatch::execute(run, &Call { command, argv })),
-        );
+        if let Some(command) = table::resolve(argv) {
+            let sent = run.output.replies.len();
+            let own = dispatch::execute(run, &Call { command, argv });
+            replies.extend(messages_to_self(run, sent));
+            replies.extend(own);
+        }
     }
     run.depth -= 1;
     // The array's length is that of the queue: what a SUBSCRIBE to several channels replies beyond
@@ -108,6 +108,17 @@ pub(super) fn exec(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
     Err(super::call::Instead::Several(
         std::iter::once(array).chain(beyond).collect(),
     ))
+}
+
+/// Takes back the messages that the connection has published to itself since: they stand among the
+/// replies of EXEC, where Redis writes them, too.
+fn messages_to_self(run: &mut Run<'_>, sent: usize) -> Vec<Reply> {
+    let connection = run.connection;
+    let messages = run.output.replies.split_off(sent);
+    let (own, others): (Vec<_>, Vec<_>) =
+        messages.into_iter().partition(|(to, _)| *to == connection);
+    run.output.replies.extend(others);
+    own.into_iter().map(|(_, message)| message).collect()
 }
 
 pub(super) fn watch(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
