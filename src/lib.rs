@@ -1,5 +1,6 @@
 //! Latchkey: an exact, repeatable world of distributed locks.
 
+pub mod diagram;
 pub mod link;
 pub mod property;
 pub mod scenario;

@@ -1,0 +1,84 @@
+//! What clients believe, and the gap between belief and lease.
+
+use crate::diagram::part::{Ended, Holder, Kind, Lane};
+use crate::diagram::{Slot, words};
+use crate::sim::action::ClientId;
+use crate::sim::event::BeliefEnd;
+
+use super::Pen;
+
+impl Pen<'_> {
+    pub(super) fn believed(&mut self, client: ClientId, key: &[u8], until: Option<u64>) {
+        let lock = self.diagram.lock(key);
+        let causes = self.seen.get(&client).copied().into_iter().collect();
+        let kind = Kind::Belief {
+            client,
+            lock,
+            until,
+        };
+        self.bar(
+            Slot::Belief(client, lock),
+            Lane::Client(client),
+            kind,
+            "believes it holds",
+            causes,
+        );
+        self.unsettled.insert(lock);
+    }
+
+    pub(super) fn belief_ended(&mut self, client: ClientId, key: &[u8], why: BeliefEnd) {
+        let lock = self.diagram.lock(key);
+        let Some(belief) = self.end_bar(Slot::Belief(client, lock), Ended::Belief(why)) else {
+            return;
+        };
+        self.unsettled.insert(lock);
+        if why == BeliefEnd::Renewed {
+            return;
+        }
+        let mut causes = vec![belief];
+        causes.extend(self.seen.get(&client).copied());
+        causes.extend(self.ended.get(&lock).copied());
+        let kind = Kind::BeliefEnded { client, lock, why };
+        self.mark(Lane::Client(client), kind, words::belief_end(why), causes);
+    }
+
+    /// Draws and ends the gaps of the locks that changed at this height.
+    pub(super) fn settle(&mut self) {
+        for lock in std::mem::take(&mut self.unsettled) {
+            if lock >= self.diagram.tracked {
+                continue;
+            }
+            let lease = self.diagram.open.get(&Slot::Lease(lock)).copied();
+            let holder = lease.map(|lease| self.holder_of(lease));
+            for client in (0..self.diagram.clients).map(ClientId) {
+                self.settle_client(client, lock, holder == Some(Holder::Client(client)));
+            }
+        }
+    }
+
+    pub(super) fn settle_client(&mut self, client: ClientId, lock: usize, leased: bool) {
+        let belief = self.diagram.open.get(&Slot::Belief(client, lock)).copied();
+        let slot = Slot::Gap(client, lock);
+        let gap = self.diagram.open.contains_key(&slot);
+        match (belief, leased, gap) {
+            (Some(belief), false, false) => {
+                let mut causes = vec![belief];
+                causes.extend(self.ended.get(&lock).copied());
+                self.bar(
+                    slot,
+                    Lane::Client(client),
+                    Kind::Gap { client, lock },
+                    "stale holder",
+                    causes,
+                );
+            }
+            (None, _, true) => {
+                self.end_bar(slot, Ended::NoBelief);
+            }
+            (Some(_), true, true) => {
+                self.end_bar(slot, Ended::LeasedAgain);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Requests and replies: to a server and back, at once, late, or never.
+
+use crate::diagram::layout::MOST_DRAWN;
+use crate::diagram::part::{Ended, Fate, Fault, Kind, Lane, PartId};
+use crate::diagram::{Slot, words};
+use crate::sim::action::{ClientId, LatchPoint, Who};
+use crate::sim::database::SqlReply;
+use crate::sim::event::{Answer, Event, Fact, Server};
+
+use super::Pen;
+
+impl Pen<'_> {
+    pub(super) fn sent(&mut self, who: Who, step: Option<usize>, server: Server, text: &str) {
+        if server == Server::Gateway {
+            self.diagram.first_at_gateway = self.diagram.first_at_gateway.or(self.action);
+        }
+        let lanes = (Lane::of(who), Lane::of_server(server, who));
+        let kind = Kind::Request {
+            who,
+            step,
+            server,
+            text: text.to_string(),
+        };
+        let request = self.arrow(lanes, kind, words::request(server, text), Vec::new());
+        self.diagram.open(Slot::Asked(who, step.is_some()), request);
+    }
+
+    pub(super) fn script_called(
+        &mut self,
+        events: &[Event],
+        who: Who,
+        argv: &[Vec<u8>],
+        reply: String,
+    ) {
+        self.calls += 1;
+        let causes = self.causes(Some(who));
+        let call = if self.calls <= MOST_DRAWN {
+            let words: Vec<_> = argv
+                .iter()
+                .map(|word| String::from_utf8_lossy(word))
+                .collect();
+            let text = words.join(" ");
+            let label = words::request(Server::Store, &text);
+            self.mark(Lane::Store, Kind::Call { who, text, reply }, label, causes)
+        } else if self.calls == MOST_DRAWN + 1 {
+            let all = events
+                .iter()
+                .filter(|event| matches!(event.fact, Fact::ScriptCalled { .. }));
+            let more = all.count() - MOST_DRAWN;
+            self.mark(
+                Lane::Store,
+                Kind::More(more),
+                format!("and {more} more"),
+                causes,
+            )
+        } else {
+            return;
+        };
+        self.done.push((who, call));
+    }
+
+    pub(super) fn waits(&mut self, who: Who, server: Server) {
+        let is_step = !self.diagram.open.contains_key(&Slot::Asked(who, false));
+        let kind = Kind::Wait { who, server };
+        let causes = self.causes(Some(who));
+        self.bar(
+            Slot::Wait(who, is_step),
+            Lane::of(who),
+            kind,
+            "waits",
+            causes,
+        );
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        who: Who,
+        step: Option<usize>,
+        server: Server,
+        answer: &Answer,
+        fate: Fate,
+    ) {
+        let is_step = step.is_some();
+        self.end_bar(Slot::Wait(who, is_step), Ended::Answered);
+        let asked = self.diagram.close(Slot::Asked(who, is_step));
+        let mut causes: Vec<PartId> = asked.into_iter().collect();
+        if let Answer::Database(SqlReply::Rows { rows, .. }) = answer {
+            causes.push(self.read(who, asked, rows.len(), &answer.print_short()));
+        }
+        causes.extend(
+            self.done
+                .extract_if(.., |(of, _)| *of == who)
+                .map(|(_, part)| part),
+        );
+        let text = answer.print_short();
+        let label = words::short(&text);
+        let lanes = (Lane::of_server(server, who), Lane::of(who));
+        let kind = Kind::Reply {
+            who,
+            step,
+            server,
+            answer: text,
+            fate,
+        };
+        let reply = self.arrow(lanes, kind, label, causes);
+        if let (Who::Client(client), true) = (who, is_step) {
+            self.on_its_way(client, reply, fate);
+        }
+    }
+
+    pub(super) fn read(
+        &mut self,
+        who: Who,
+        asked: Option<PartId>,
+        rows: usize,
+        answer: &str,
+    ) -> PartId {
+        let request = asked.and_then(|asked| self.diagram.part(asked));
+        let at_once = request.filter(|request| request.action == self.action);
+        let y = at_once.map_or(self.y, |request| request.bottom);
+        let mut part = self.part(
+            Lane::Table,
+            Kind::Read { who, rows },
+            words::short(answer),
+            asked.into_iter().collect(),
+        );
+        (part.top, part.bottom) = (y, y);
+        self.diagram.push(part)
+    }
+
+    /// A reply to a step: is it seen, does it carry a token that was just drawn?
+    pub(super) fn on_its_way(&mut self, client: ClientId, reply: PartId, fate: Fate) {
+        match fate {
+            Fate::Seen => {
+                self.seen.insert(client, reply);
+            }
+            Fate::Held => self.diagram.open(Slot::Held(client), reply),
+            Fate::Lost => {}
+        }
+        for counter in 0..self.diagram.counters.len() {
+            let Some(drawn) = self.diagram.close(Slot::Drawn(client, counter)) else {
+                continue;
+            };
+            if let (Kind::Token { token, .. }, true) = (
+                &self.diagram.parts[drawn.0 as usize].kind,
+                fate != Fate::Lost,
+            ) {
+                let token = *token;
+                self.diagram.parts[reply.0 as usize].token = Some(token);
+                self.hand(client, counter, token, vec![drawn, reply]);
+                if fate == Fate::Seen {
+                    self.token_at_client(client, token, reply);
+                }
+            }
+        }
+    }
+
+    pub(super) fn delivered(&mut self, client: ClientId, step: usize, answer: &Answer) {
+        let lost = *answer == Answer::Lost;
+        if lost {
+            self.end_bar(Slot::Paused(client), Ended::Lost);
+        }
+        let held = self.diagram.close(Slot::Held(client));
+        let reply = held.and_then(|held| self.diagram.part(held));
+        let (lane, token) = reply.map_or((Lane::Client(client), None), |reply| {
+            (reply.lane, reply.token)
+        });
+        let text = answer.print_short();
+        let label = if lost {
+            String::new()
+        } else {
+            words::short(&text)
+        };
+        let kind = Kind::Delivery {
+            client,
+            step,
+            answer: text,
+            lost,
+        };
+        let causes = held.or(self.fault).into_iter().collect();
+        let delivery = self.arrow((lane, Lane::Client(client)), kind, label, causes);
+        self.seen.insert(client, delivery);
+        let Some(token) = token else { return };
+        if lost {
+            self.drop_tokens(client, Some(token));
+        } else {
+            self.diagram.parts[delivery.0 as usize].token = Some(token);
+            self.token_at_client(client, token, delivery);
+        }
+    }
+
+    pub(super) fn reply_lost(&mut self, client: ClientId, step: usize) {
+        let kind = Kind::Fault(Fault::LoseReply(step));
+        let fault = self.mark(Lane::Client(client), kind, "reply lost", Vec::new());
+        self.fault = Some(fault);
+        self.seen.insert(client, fault);
+    }
+}
+
+/// What becomes of the reply that is made here.
+pub(super) fn fate_of(events: &[Event], place: usize, who: Who, step: Option<usize>) -> Fate {
+    let (Who::Client(client), Some(step)) = (who, step) else {
+        return Fate::Seen;
+    };
+    let told = events[place + 1..]
+        .iter()
+        .find_map(|event| match &event.fact {
+            Fact::ReplyLost {
+                client: of,
+                step: to,
+            } if (*of, *to) == (client, step) => Some(Fate::Lost),
+            Fact::Saw {
+                client: of,
+                step: to,
+                ..
+            } if (*of, *to) == (client, step) => Some(Fate::Seen),
+            Fact::Paused {
+                client: of,
+                at: LatchPoint::After(to),
+            } if (*of, *to) == (client, step) => Some(Fate::Held),
+            _ => None,
+        });
+    told.unwrap_or(Fate::Seen)
+}
