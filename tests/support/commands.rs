@@ -355,10 +355,19 @@ pub fn argv_of(random: &mut Random) -> Vec<Vec<u8>> {
         found
     });
     let mut argv = fill(random, form.unwrap().1);
-    // What draws at random must not be asked to draw.
+    // What draws at random must not be asked to draw, and the buckets of a scan are Redis's own.
     let draws = |word: &Vec<u8>| {
-        [&b"SPOP"[..], b"SRANDMEMBER", b"HRANDFIELD", b"ZRANDMEMBER"]
-            .contains(&&word.to_ascii_uppercase()[..])
+        [
+            &b"SPOP"[..],
+            b"SRANDMEMBER",
+            b"HRANDFIELD",
+            b"ZRANDMEMBER",
+            b"SCAN",
+            b"HSCAN",
+            b"SSCAN",
+            b"ZSCAN",
+        ]
+        .contains(&&word.to_ascii_uppercase()[..])
     };
     if random.one_in(40) && !argv.iter().any(draws) {
         spoil(random, &mut argv);

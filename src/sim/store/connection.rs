@@ -1,10 +1,9 @@
 //! What the store knows of a connection, and the commands that are about the connection or the
 //! server rather than about keys.
 
-use std::collections::BTreeSet;
-
 use super::blocking::Waiting;
 use super::call::{Answer, Call};
+use super::ordered::Ascending;
 use super::reply::Reply;
 use super::run::Run;
 use super::transactions::Queue;
@@ -14,10 +13,10 @@ use super::transactions::Queue;
 pub(super) struct Connection {
     /// The commands since MULTI.
     pub(super) queue: Option<Queue>,
-    pub(super) watched: BTreeSet<Vec<u8>>,
+    pub(super) watched: Ascending<Vec<u8>>,
     /// Whether a watched key was written since.
     pub(super) touched: bool,
-    pub(super) channels: BTreeSet<Vec<u8>>,
+    pub(super) channels: Ascending<Vec<u8>>,
     /// In the order in which they came.
     pub(super) patterns: Vec<Vec<u8>>,
     name: Vec<u8>,
@@ -43,9 +42,7 @@ pub(super) fn ping(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
         return Err(call.wrong_arity());
     }
     let subscribed = run
-        .store
-        .connections
-        .get(&run.connection)
+        .connection_state()
         .is_some_and(|state| state.subscriptions() > 0);
     Ok(match (subscribed, call.len()) {
         (true, _) => Reply::Array(vec![Reply::bulk("pong"), Reply::bulk(call.arg(1))]),
@@ -100,11 +97,7 @@ pub(super) fn client_id(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
 }
 
 pub(super) fn client_getname(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
-    let name = run
-        .store
-        .connections
-        .get(&run.connection)
-        .map(|state| &state.name);
+    let name = run.connection_state().map(|state| &state.name);
     Ok(name
         .filter(|name| !name.is_empty())
         .map_or(Reply::Nil, Reply::bulk))

@@ -48,9 +48,7 @@ fn admit(run: &mut Run<'_>, argv: &[Vec<u8>]) -> Result<Admitted, String> {
         return Err(OUT_OF_MEMORY.to_owned());
     }
     let subscribed = run
-        .store
-        .connections
-        .get(&run.connection)
+        .connection_state()
         .is_some_and(|state| state.subscriptions() > 0);
     if subscribed && !command.allowed_while_subscribed() {
         return Err(format!(

@@ -6,6 +6,7 @@
 use super::blocking;
 use super::call::{Answer, Call, Instead, NO_SUCH_KEY, on_one_line, shown};
 use super::keyspace::KeyState;
+use super::ordered;
 use super::reply::Reply;
 use super::run::Run;
 use super::value::Bytes;
@@ -38,7 +39,7 @@ pub(super) fn elapse(run: &mut Run<'_>, ms: u64) {
         .into_iter()
         .map(|(remaining, connection)| (remaining, Due::Wait(connection)));
     let mut due: Vec<(u64, Due)> = keys.chain(waits).collect();
-    due.sort_by_key(|(remaining, _)| *remaining);
+    ordered::sort_by(&mut due, &|a, b| a.0.cmp(&b.0));
     for (_, due) in due {
         match due {
             Due::Key(key) => lapse(run, &key, Cause::Lapse),

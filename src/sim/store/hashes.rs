@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::call::{Answer, Call, Instead, NOT_A_FLOAT, OVERFLOW, SYNTAX, count};
 use super::long_double::{self, Parsed};
 use super::number;
+use super::ordered;
 use super::reply::Reply;
 use super::run::Run;
 use super::strings::add_floats;
@@ -93,7 +94,7 @@ impl Hash {
     fn become_table(&mut self) {
         if !self.table {
             self.table = true;
-            self.fields.sort();
+            ordered::sort_by(&mut self.fields, &|a, b| a.0.cmp(&b.0));
         }
     }
 

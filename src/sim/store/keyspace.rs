@@ -64,16 +64,13 @@ impl Keyspace {
     }
 
     /// The keys whose deadline lies behind when `ms` milliseconds have passed, with their remaining
-    /// time now, the earliest first.
+    /// time now, in byte order.
     pub(super) fn lapsing(&self, ms: u64) -> Vec<(u64, Bytes)> {
-        let mut lapsing: Vec<(u64, Bytes)> = self
-            .keys
+        self.keys
             .iter()
             .filter_map(|(key, state)| Some((state.remaining?, key.clone())))
             .filter(|(remaining, _)| expiry::after(*remaining, ms).is_none())
-            .collect();
-        lapsing.sort();
-        lapsing
+            .collect()
     }
 
     /// Lets `ms` milliseconds pass for the keys that live on.

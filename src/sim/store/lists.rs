@@ -246,7 +246,9 @@ pub(super) fn lrem(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
             places.reverse();
         }
         places.truncate(most);
-        places.sort_unstable();
+        if wanted < 0 {
+            places.reverse();
+        }
         let mut place = 0;
         list.0.retain(|_| {
             place += 1;

@@ -43,6 +43,7 @@ mod lists;
 mod long_double;
 pub mod lua;
 mod number;
+mod ordered;
 mod publish;
 pub mod reply;
 mod run;
@@ -56,7 +57,6 @@ mod table;
 mod transactions;
 mod value;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ConnectionId;
@@ -83,8 +83,8 @@ pub use value::{Bytes, Value};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Store {
     keyspace: Keyspace,
-    /// Only connections that differ from a fresh one.
-    connections: Arc<BTreeMap<ConnectionId, Connection>>,
+    /// Only connections that differ from a fresh one, in the order of their ids.
+    connections: Arc<Vec<(ConnectionId, Connection)>>,
     /// The blocked commands, the one that has waited longest first.
     waits: Arc<Vec<Wait>>,
     scripts: Scripts,
@@ -260,8 +260,7 @@ impl Store {
 
     /// The commands that a connection has queued since MULTI; `None` outside of a transaction.
     pub fn queued(&self, connection: ConnectionId) -> Option<&[Vec<Vec<u8>>]> {
-        self.connections
-            .get(&connection)?
+        self.connection_state(connection)?
             .queue
             .as_ref()
             .map(|queue| &queue.commands[..])
@@ -269,7 +268,7 @@ impl Store {
 
     /// The keys that a connection watches, and whether one of them has been touched since.
     pub fn watched(&self, connection: ConnectionId) -> (Vec<&[u8]>, bool) {
-        match self.connections.get(&connection) {
+        match self.connection_state(connection) {
             Some(state) => (
                 state.watched.iter().map(Vec::as_slice).collect(),
                 state.touched,
@@ -279,23 +278,41 @@ impl Store {
     }
 
     fn disconnect(&mut self, connection: ConnectionId) {
-        if self.connections.contains_key(&connection) {
-            Arc::make_mut(&mut self.connections).remove(&connection);
+        if self.connection_state(connection).is_some() {
+            Arc::make_mut(&mut self.connections).retain(|(id, _)| *id != connection);
         }
         if self.waits.iter().any(|wait| wait.connection == connection) {
             Arc::make_mut(&mut self.waits).retain(|wait| wait.connection != connection);
         }
     }
 
+    fn connection_place(&self, connection: ConnectionId) -> Result<usize, usize> {
+        self.connections
+            .binary_search_by(|(id, _)| id.cmp(&connection))
+    }
+
+    fn connection_state(&self, connection: ConnectionId) -> Option<&Connection> {
+        let place = self.connection_place(connection).ok()?;
+        self.connections.get(place).map(|(_, state)| state)
+    }
+
     fn connection(&mut self, connection: ConnectionId) -> &mut Connection {
-        Arc::make_mut(&mut self.connections)
-            .entry(connection)
-            .or_default()
+        let place = self.connection_place(connection);
+        let connections = Arc::make_mut(&mut self.connections);
+        if let Err(place) = place {
+            connections.insert(place, (connection, Connection::default()));
+        }
+        let (Ok(place) | Err(place)) = place;
+        &mut connections[place].1
     }
 
     fn forget_fresh_connections(&mut self) {
-        if self.connections.values().any(Connection::is_fresh) {
-            Arc::make_mut(&mut self.connections).retain(|_, connection| !connection.is_fresh());
+        if self
+            .connections
+            .iter()
+            .any(|(_, connection)| connection.is_fresh())
+        {
+            Arc::make_mut(&mut self.connections).retain(|(_, connection)| !connection.is_fresh());
         }
     }
 }

@@ -3,11 +3,10 @@
 //! A connection's patterns are in the order in which they came; its channels are in byte order where
 //! Redis goes by its hash table.
 
-use std::collections::BTreeSet;
-
 use super::call::{Answer, Call, Instead, count, on_one_line, shown};
 use super::connection::Connection;
 use super::glob;
+use super::ordered::Ascending;
 use super::reply::Reply;
 use super::run::Run;
 use super::{ConnectionId, StoreFact};
@@ -30,7 +29,7 @@ impl To {
     fn insert(self, connection: &mut Connection, name: &[u8]) {
         match self {
             To::Channels => {
-                connection.channels.insert(name.to_vec());
+                connection.channels.insert::<[u8]>(name.to_vec());
             }
             To::Patterns if connection.patterns.iter().any(|pattern| pattern == name) => {}
             To::Patterns => connection.patterns.push(name.to_vec()),
@@ -39,7 +38,9 @@ impl To {
 
     fn remove(self, connection: &mut Connection, name: &[u8]) {
         match self {
-            To::Channels => drop(connection.channels.remove(name)),
+            To::Channels => {
+                connection.channels.remove(name);
+            }
             To::Patterns => connection.patterns.retain(|pattern| pattern != name),
         }
     }
@@ -135,36 +136,40 @@ pub(super) fn pubsub_channels(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
         );
         return Err(on_one_line(&text).into());
     }
-    let mut active: BTreeSet<&Vec<u8>> = run
-        .store
-        .connections
-        .values()
-        .flat_map(|state| &state.channels)
-        .collect();
-    if call.len() == 3 {
-        active.retain(|channel| glob::matches(call.arg(2), channel));
+    let mut active = Ascending::default();
+    for (_, state) in run.store.connections.iter() {
+        for channel in state
+            .channels
+            .iter()
+            .filter(|channel| call.len() < 3 || glob::matches(call.arg(2), channel))
+        {
+            active.insert::<[u8]>(channel.clone());
+        }
     }
-    Ok(Reply::Array(active.into_iter().map(Reply::bulk).collect()))
+    Ok(Reply::Array(active.iter().map(Reply::bulk).collect()))
 }
 
 pub(super) fn pubsub_numsub(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
-    let receivers = |channel: &Vec<u8>| {
+    let receives = |channel: &Vec<u8>| {
         run.store
             .connections
-            .values()
-            .filter(|state| state.channels.contains(channel))
+            .iter()
+            .filter(|(_, state)| state.channels.contains(&channel[..]))
             .count()
     };
-    let pair = |channel: &Vec<u8>| [Reply::bulk(channel), count(receivers(channel))];
+    let pair = |channel: &Vec<u8>| [Reply::bulk(channel), count(receives(channel))];
     Ok(Reply::Array(call.from(2).iter().flat_map(pair).collect()))
 }
 
 pub(super) fn pubsub_numpat(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
-    let distinct: BTreeSet<&Vec<u8>> = run
+    let mut distinct = Ascending::default();
+    for pattern in run
         .store
         .connections
-        .values()
-        .flat_map(|state| &state.patterns)
-        .collect();
+        .iter()
+        .flat_map(|(_, state)| &state.patterns)
+    {
+        distinct.insert::<[u8]>(pattern.clone());
+    }
     Ok(count(distinct.len()))
 }

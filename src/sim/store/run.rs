@@ -184,15 +184,25 @@ impl<'a> Run<'a> {
         changed
     }
 
+    /// What is known of the connection; `None` while it is as fresh.
+    pub(super) fn connection_state(&self) -> Option<&super::Connection> {
+        self.store.connection_state(self.connection)
+    }
+
     /// Marks the connections that watch the key: their EXEC will not run.
     pub(super) fn touch(&mut self, key: &[u8]) {
         let watches = |connection: &super::Connection| {
             !connection.touched && connection.watched.contains(key)
         };
-        if !self.store.connections.values().any(watches) {
+        if !self
+            .store
+            .connections
+            .iter()
+            .any(|(_, connection)| watches(connection))
+        {
             return;
         }
-        for connection in Arc::make_mut(&mut self.store.connections).values_mut() {
+        for (_, connection) in Arc::make_mut(&mut self.store.connections) {
             connection.touched |= connection.watched.contains(key);
         }
     }

@@ -7,6 +7,7 @@
 
 use super::call::{Answer, Call, Instead, NOT_AN_INTEGER, SYNTAX};
 use super::glob;
+use super::ordered;
 use super::reply::Reply;
 use super::run::Run;
 use super::value::{Bytes, Value};
@@ -168,7 +169,7 @@ fn page<'n>(scan: &Scan<'_>, names: &[&'n Bytes]) -> (u64, Vec<&'n Bytes>) {
         .iter()
         .map(|name| ((hash(name) & mask).reverse_bits(), *name))
         .collect();
-    placed.sort();
+    ordered::sort_by(&mut placed, &Ord::cmp);
     // Counted from the top bit, the buckets come in rising order.
     let first = (scan.cursor & mask).reverse_bits();
     let step = mask.reverse_bits() & mask.reverse_bits().wrapping_neg();
@@ -187,7 +188,7 @@ fn page<'n>(scan: &Scan<'_>, names: &[&'n Bytes]) -> (u64, Vec<&'n Bytes>) {
             break;
         }
     }
-    page.sort();
+    ordered::sort_by(&mut page, &Ord::cmp);
     (bucket.reverse_bits(), page)
 }
 

@@ -4,7 +4,6 @@
 //! command that it calls is a fact of its own. The interpreter is in [`super::lua`]; here is what it
 //! may reach.
 
-use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -16,9 +15,10 @@ use super::reply::Reply;
 use super::run::Run;
 use super::sha1;
 
-/// The script cache: the compiled scripts by their SHA-1 digest, which also decides equality.
+/// The script cache: the compiled scripts in the order of their SHA-1 digests, which also decide
+/// equality.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Scripts(Arc<BTreeMap<String, Cached>>);
+pub(super) struct Scripts(Arc<Vec<Cached>>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cached {
@@ -29,9 +29,21 @@ struct Cached {
 
 impl Hash for Scripts {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        for digest in self.0.keys() {
-            digest.hash(state);
+        for cached in self.0.iter() {
+            cached.script.sha1().hash(state);
         }
+    }
+}
+
+impl Scripts {
+    /// Where the script of this digest stands, or where it would go.
+    fn place(&self, digest: &str) -> Result<usize, usize> {
+        self.0
+            .binary_search_by(|cached| cached.script.sha1().cmp(digest))
+    }
+
+    fn get(&self, digest: &str) -> Option<&Cached> {
+        self.place(digest).ok().and_then(|place| self.0.get(place))
     }
 }
 
@@ -72,9 +84,9 @@ fn evaluate(run: &mut Run<'_>, call: &Call<'_>, named: Named, read_only: bool) -
         Named::BySource => sha1::hex_digest(call.arg(1)),
         Named::ByDigest => String::from_utf8_lossy(call.arg(1)).to_ascii_lowercase(),
     };
-    let cached = match (run.store.scripts.0.get(&digest).cloned(), named) {
+    let cached = match (run.store.scripts.get(&digest).cloned(), named) {
         (Some(cached), _) => cached,
-        (None, Named::BySource) => load(run, digest, call.arg(1))?,
+        (None, Named::BySource) => load(run, &digest, call.arg(1))?,
         (None, Named::ByDigest) => return Err(NO_SCRIPT.into()),
     };
     let (keys, arguments) = call.from(3).split_at(number);
@@ -142,7 +154,7 @@ impl Host for ScriptHost<'_, '_> {
 }
 
 /// Compiles a script and puts it into the cache.
-fn load(run: &mut Run<'_>, digest: String, source: &[u8]) -> Result<Cached, Instead> {
+fn load(run: &mut Run<'_>, digest: &str, source: &[u8]) -> Result<Cached, Instead> {
     let script = Script::parse_or_reply(source).map_err(|error| match error {
         Reply::Error(text) => Instead::from(text),
         other => Instead::from(other.print_short()),
@@ -151,14 +163,16 @@ fn load(run: &mut Run<'_>, digest: String, source: &[u8]) -> Result<Cached, Inst
         script,
         has_shebang: source.starts_with(b"#!"),
     };
-    Arc::make_mut(&mut run.store.scripts.0).insert(digest, cached.clone());
+    if let Err(place) = run.store.scripts.place(digest) {
+        Arc::make_mut(&mut run.store.scripts.0).insert(place, cached.clone());
+    }
     Ok(cached)
 }
 
 pub(super) fn script_load(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     let digest = sha1::hex_digest(call.arg(2));
-    if !run.store.scripts.0.contains_key(&digest) {
-        load(run, digest.clone(), call.arg(2))?;
+    if run.store.scripts.get(&digest).is_none() {
+        load(run, &digest, call.arg(2))?;
     }
     Ok(Reply::bulk(digest))
 }
@@ -166,7 +180,7 @@ pub(super) fn script_load(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
 pub(super) fn script_exists(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     let known = |digest: &Vec<u8>| {
         let digest = String::from_utf8_lossy(digest).to_ascii_lowercase();
-        Reply::yes(run.store.scripts.0.contains_key(&digest))
+        Reply::yes(run.store.scripts.get(&digest).is_some())
     };
     Ok(Reply::Array(call.from(2).iter().map(known).collect()))
 }

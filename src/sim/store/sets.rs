@@ -3,11 +3,11 @@
 //! A set of up to 512 integers keeps them by size, as Redis's intset does; any other set is a hash
 //! table and stays one, and its order is that of the bytes (in Redis, of a random seed).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::call::{Answer, Call, Instead, SYNTAX, count};
 use super::number;
+use super::ordered::Ascending;
 use super::reply::Reply;
 use super::run::Run;
 use super::value::{Bytes, Value};
@@ -21,13 +21,13 @@ pub struct Set(Members);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Members {
-    Integers(BTreeSet<i64>),
-    Table(BTreeSet<Bytes>),
+    Integers(Ascending<i64>),
+    Table(Ascending<Bytes>),
 }
 
 impl Default for Set {
     fn default() -> Set {
-        Set(Members::Integers(BTreeSet::new()))
+        Set(Members::Integers(Ascending::default()))
     }
 }
 
@@ -71,13 +71,13 @@ impl Set {
         if let (Members::Integers(integers), Some(integer)) =
             (&mut self.0, number::parse_integer(member))
         {
-            let new = integers.insert(integer);
+            let new = integers.insert::<i64>(integer);
             if integers.len() > PACKED_MEMBERS {
                 self.table();
             }
             return new;
         }
-        self.table().insert(Bytes::from(member))
+        self.table().insert::<[u8]>(Bytes::from(member))
     }
 
     fn remove(&mut self, member: &[u8]) -> bool {
@@ -90,9 +90,13 @@ impl Set {
     }
 
     /// The members as a hash table, which the set becomes if it is none.
-    fn table(&mut self) -> &mut BTreeSet<Bytes> {
+    fn table(&mut self) -> &mut Ascending<Bytes> {
         if self.is_packed() {
-            self.0 = Members::Table(self.members().into_iter().collect());
+            let mut table = Ascending::default();
+            for member in self.members() {
+                table.insert::<[u8]>(member);
+            }
+            self.0 = Members::Table(table);
         }
         match &mut self.0 {
             Members::Table(table) => table,

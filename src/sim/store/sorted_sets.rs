@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::blocking::{self, Waiting};
 use super::call::{Answer, Call, Instead, NOT_A_FLOAT, SYNTAX, WRONG_TYPE, count, range};
 use super::number;
+use super::ordered;
 use super::reply::Reply;
 use super::run::Run;
 use super::sets::draw;
@@ -925,7 +926,7 @@ fn combine(
     }
     if combination != Combination::Difference {
         // Redis goes from the smallest set to the largest, which decides how sums are rounded.
-        sources.sort_by_key(|source| source.set.len());
+        ordered::sort_by(&mut sources, &|a, b| a.set.len().cmp(&b.set.len()));
     }
     combined.members = result(&sources, combination, aggregate).members;
     Ok(combined)
@@ -943,7 +944,7 @@ fn source(run: &Run<'_>, key: &[u8]) -> Result<Source, Instead> {
                 .into_iter()
                 .map(|member| (Score(1.0), member))
                 .collect();
-            set.members.sort_by(|(_, a), (_, b)| a.cmp(b));
+            ordered::sort_by(&mut set.members, &|a, b| a.1.cmp(&b.1));
         }
         Some(_) => return Err(WRONG_TYPE.into()),
     }

@@ -16,9 +16,7 @@ pub(super) struct Queue {
 }
 
 pub(super) fn is_open(run: &Run<'_>) -> bool {
-    run.store
-        .connections
-        .get(&run.connection)
+    run.connection_state()
         .is_some_and(|state| state.queue.is_some())
 }
 
@@ -127,7 +125,9 @@ pub(super) fn watch(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     }
     let connection = run.store.connection(run.connection);
     if !connection.touched {
-        connection.watched.extend(call.from(1).iter().cloned());
+        for key in call.from(1) {
+            connection.watched.insert::<[u8]>(key.clone());
+        }
     }
     Ok(Reply::ok())
 }
