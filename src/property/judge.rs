@@ -550,7 +550,7 @@ impl Judge {
             return Verdict::NotTested { needs };
         }
         match property {
-            Property::StockEqualsSold => self.stock_verdict(setup, ended),
+            Property::StockEqualsSold => self.stock_verdict(setup),
             Property::NoChargeForNothing | Property::SoldIsPaid => {
                 self.charge_verdict(setup, property, ended)
             }
@@ -565,7 +565,7 @@ impl Judge {
         }
     }
 
-    fn stock_verdict(&self, setup: &Setup, ended: bool) -> Verdict {
+    fn stock_verdict(&self, setup: &Setup) -> Verdict {
         let unsettled = self
             .stock
             .unsettled_and_alive(setup, &self.holding_stock(setup));
@@ -577,7 +577,6 @@ impl Judge {
                 ),
             };
         }
-        let _ = ended;
         match self.stock.unsettled_break(setup) {
             Some(broken) => Verdict::Broken(broken),
             None if self.stock.moved() => Verdict::Holds {

@@ -16,6 +16,8 @@ mod findings;
 mod judge;
 mod ledger;
 mod lock;
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod random;
 mod stock;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use crate::sim::setup::Setup;
 use crate::sim::step::step;
 use crate::sim::world::World;
 
-const SHOP: &str = "
+pub(super) const SHOP: &str = "
 table inventory (sku VARCHAR(32) PRIMARY KEY, qty INT NOT NULL, fence_token BIGINT NOT NULL)
   'sku-1', 10, 0
   'sku-2', 1, 0
@@ -189,7 +189,8 @@ protocol sell-then-charge
   charge: CHARGE {order} 100
 ";
 
-const ALL_ROLES: &str = "watch lock k, counter c, fence inventory.fence_token, stock inventory.qty";
+pub(super) const ALL_ROLES: &str =
+    "watch lock k, counter c, fence inventory.fence_token, stock inventory.qty";
 
 struct Played {
     setup: std::sync::Arc<Setup>,

@@ -173,6 +173,9 @@ fn names(text: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::property::Property;
+    use crate::scenario::Expectation;
+    use crate::sim::action::Action;
 
     #[test]
     fn every_story_has_a_title_and_says_what_to_look_at() {
@@ -199,6 +202,64 @@ mod tests {
                     .any(|story| story.name.starts_with(&begins)),
                 "{begins}"
             );
+        }
+    }
+
+    /// A story says of everything how it ends: every property, write, charge, row, key with a role, and client.
+    #[test]
+    fn every_story_pins_all_that_it_shows() {
+        for story in stories() {
+            let name = story.name;
+            let reading = crate::scenario::read(story.text)
+                .unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
+            let has = |wanted: &dyn Fn(&Expectation) -> bool| {
+                reading
+                    .expectations
+                    .iter()
+                    .any(|line| wanted(&line.expectation))
+            };
+            for property in Property::ALL {
+                let is_pinned = has(&|expectation| {
+                    matches!(expectation, Expectation::Holds(other) | Expectation::Broken(other)
+                        | Expectation::NotTested(other) if *other == property)
+                });
+                assert!(is_pinned, "{name}: {}", property.sentence());
+            }
+            for client in &reading.setup.clients {
+                let is_pinned = has(
+                    &|expectation| matches!(expectation, Expectation::Client { name, .. } if *name == client.name),
+                );
+                assert!(is_pinned, "{name}: client {}", client.name);
+            }
+            for watch in &reading.setup.watches {
+                for watched in [&watch.lock, &watch.counter].into_iter().flatten() {
+                    let is_pinned = has(
+                        &|expectation| matches!(expectation, Expectation::Key { key, .. } if key == watched),
+                    );
+                    assert!(is_pinned, "{name}: {}", String::from_utf8_lossy(watched));
+                }
+                if watch.stock.is_some() {
+                    assert!(
+                        has(&|expectation| matches!(expectation, Expectation::Row { .. })),
+                        "{name}: no row"
+                    );
+                    assert!(
+                        has(&|expectation| matches!(expectation, Expectation::Writes(_))),
+                        "{name}: no writes"
+                    );
+                }
+            }
+            if story.text.contains(": CHARGE ") {
+                assert!(
+                    has(&|expectation| matches!(expectation, Expectation::Charges(_))),
+                    "{name}: no charges"
+                );
+            }
+            // Every request's reply is there.
+            for line in &reading.schedule {
+                let asks = matches!(line.action, Action::Step { .. } | Action::Command { .. });
+                assert_eq!(asks, line.expected.is_some(), "{name}: line {}", line.line);
+            }
         }
     }
 

@@ -18,7 +18,6 @@ const STRING: &[(&str, Native)] = &[
     ("dump", dump),
     ("find", find),
     ("format", format),
-    ("gfind", gmatch),
     ("gmatch", gmatch),
     ("gsub", gsub),
     ("len", len),
@@ -30,7 +29,7 @@ const STRING: &[(&str, Native)] = &[
     ("upper", upper),
 ];
 
-/// Adds the library (in the order in which `pairs` shows it), and gives all strings its functions as methods.
+/// Adds the library, and gives all strings its functions as methods.
 pub(super) fn open(heap: &mut Heap) {
     let table = heap.add_library("string", STRING);
     let name = heap.string(b"gmatch");
@@ -526,9 +525,7 @@ fn convert(
         }
         other => {
             let mut message = b"invalid option '%".to_vec();
-            if other != 0 {
-                message.push(other);
-            }
+            message.push(other);
             message.extend_from_slice(b"' to 'format'");
             return Err(vm.native_error(&message));
         }
