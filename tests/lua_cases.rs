@@ -305,7 +305,7 @@ fn deep_nesting_is_refused_or_survived() {
     );
     check(
         "local t = {} for i = 1, 2000 do t = {t} end local ok, e = pcall(cjson.encode, t) return e",
-        "\"Cannot serialise, excessive depth (1001)\"",
+        "\"Cannot serialise, excessive nesting (1001)\"",
     );
     check(
         "return #cjson.encode(cjson.decode(('['):rep(999) .. (']'):rep(999)))",

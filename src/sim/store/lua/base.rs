@@ -6,26 +6,33 @@ use super::number;
 use super::value::Value;
 use super::vm::{Native, Vm};
 
-const BASE: &[(&str, Native)] = &[
-    ("assert", assert),
-    ("collectgarbage", collect_garbage),
-    ("error", error),
-    ("gcinfo", garbage_count),
-    ("getmetatable", get_metatable),
-    ("load", load),
-    ("loadstring", load_string),
-    ("next", next),
-    ("pcall", protected_call),
-    ("rawequal", raw_equal),
-    ("rawget", raw_get),
-    ("rawset", raw_set),
-    ("select", select),
-    ("setmetatable", set_metatable),
-    ("tonumber", to_number),
-    ("tostring", to_string),
-    ("type", type_of),
-    ("unpack", unpack),
-    ("xpcall", handled_call),
+/// In the order of Lua's own list; those that Redis does not let through still take their place in `_G`,
+/// and so decide with the others about its order.
+const BASE: &[(&str, Option<Native>)] = &[
+    ("assert", Some(assert)),
+    ("collectgarbage", Some(collect_garbage)),
+    ("dofile", None),
+    ("error", Some(error)),
+    ("gcinfo", Some(garbage_count)),
+    ("getfenv", None),
+    ("getmetatable", Some(get_metatable)),
+    ("loadfile", None),
+    ("load", Some(load)),
+    ("loadstring", Some(load_string)),
+    ("next", Some(next)),
+    ("pcall", Some(protected_call)),
+    ("print", None),
+    ("rawequal", Some(raw_equal)),
+    ("rawget", Some(raw_get)),
+    ("rawset", Some(raw_set)),
+    ("select", Some(select)),
+    ("setfenv", None),
+    ("setmetatable", Some(set_metatable)),
+    ("tonumber", Some(to_number)),
+    ("tostring", Some(to_string)),
+    ("type", Some(type_of)),
+    ("unpack", Some(unpack)),
+    ("xpcall", Some(handled_call)),
 ];
 
 const COROUTINE: &[(&str, Native)] = &[
@@ -41,9 +48,17 @@ const COROUTINE: &[(&str, Native)] = &[
 pub(super) fn open(heap: &mut Heap) {
     let globals = heap.globals;
     heap.set_field(globals, "_G", Value::Table(globals));
+    for (name, run) in BASE {
+        match run {
+            Some(run) => {
+                let function = heap.native(*run);
+                heap.set_field(globals, name, function);
+            }
+            None => heap.set_field(globals, name, Value::Nil),
+        }
+    }
     let version = heap.string(b"Lua 5.1");
     heap.set_field(globals, "_VERSION", version);
-    heap.register(globals, BASE);
     let step = heap.native(ipairs_step);
     let ipairs = Function::Native {
         run: ipairs,
@@ -58,6 +73,7 @@ pub(super) fn open(heap: &mut Heap) {
     };
     let pairs = Value::Function(heap.add_function(pairs));
     heap.set_field(globals, "pairs", pairs);
+    heap.set_field(globals, "newproxy", Value::Nil);
     heap.add_library("coroutine", COROUTINE);
 }
 
@@ -206,8 +222,10 @@ fn load(vm: &mut Vm<'_>) -> Result<usize, Throw> {
             break;
         }
         let Some(piece) = vm.string_of(piece) else {
+            let mut message = vm.place_at_level(1);
+            message.extend_from_slice(b"reader function must return a string");
             vm.push(Value::Nil)?;
-            vm.give_bytes(b"reader function must return a string")?;
+            vm.give_bytes(&message)?;
             return Ok(2);
         };
         let piece = vm.heap.shared_bytes(piece);
@@ -265,25 +283,26 @@ fn ipairs_step(vm: &mut Vm<'_>) -> Result<usize, Throw> {
 
 /// Redis's `pcall`: an error that is a table with a text in `err` becomes that text.
 fn protected_call(vm: &mut Vm<'_>) -> Result<usize, Throw> {
-    vm.check_any(1)?;
+    if vm.argument_count() == 0 {
+        // What Redis makes of it: the true that it keeps ready for the result is called.
+        vm.push(Value::Boolean(true))?;
+    }
     let callee = vm.thread.top - vm.argument_count();
     let outcome = vm.protected_call(callee, -1, None)?;
     match outcome {
         Ok(()) => give_after(vm, callee, Value::Boolean(true)),
         Err(error) => {
-            let error = match error {
-                Value::Table(table) => {
-                    let key = vm.heap.string(b"err");
-                    let text = vm.heap.tables[table].get(key);
-                    match text {
-                        Value::String(_) | Value::Number(_) => text,
-                        _ => error,
-                    }
-                }
-                other => other,
-            };
-            vm.push(Value::Boolean(false))?;
+            let mut shown = error;
             vm.push(error)?;
+            if matches!(error, Value::Table(_)) {
+                let key = vm.heap.string(b"err");
+                let text = vm.index(error, key, None)?;
+                if matches!(text, Value::String(_) | Value::Number(_)) {
+                    shown = text;
+                }
+            }
+            vm.push(Value::Boolean(false))?;
+            vm.push(shown)?;
             Ok(2)
         }
     }

@@ -5,17 +5,17 @@ use super::heap::Heap;
 use super::vm::{Native, Vm};
 
 const BIT: &[(&str, Native)] = &[
-    ("arshift", |vm| shift(vm, |x, n| ((x as i32) >> n) as u32)),
-    ("band", |vm| combine(vm, |x, y| x & y)),
+    ("tobit", |vm| unary(vm, |x| x)),
     ("bnot", |vm| unary(vm, |x| !x)),
+    ("band", |vm| combine(vm, |x, y| x & y)),
     ("bor", |vm| combine(vm, |x, y| x | y)),
-    ("bswap", |vm| unary(vm, u32::swap_bytes)),
     ("bxor", |vm| combine(vm, |x, y| x ^ y)),
     ("lshift", |vm| shift(vm, |x, n| x << n)),
+    ("rshift", |vm| shift(vm, |x, n| x >> n)),
+    ("arshift", |vm| shift(vm, |x, n| ((x as i32) >> n) as u32)),
     ("rol", |vm| shift(vm, u32::rotate_left)),
     ("ror", |vm| shift(vm, u32::rotate_right)),
-    ("rshift", |vm| shift(vm, |x, n| x >> n)),
-    ("tobit", |vm| unary(vm, |x| x)),
+    ("bswap", |vm| unary(vm, u32::swap_bytes)),
     ("tohex", to_hex),
 ];
 

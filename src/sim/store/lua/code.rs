@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::lexer::{Failure, Name};
+use super::number;
 use super::parser::Parser;
 
 /// An instruction: operation (6 bits), A (8), then C (9) and B (9), or Bx (18).
@@ -998,16 +999,17 @@ fn fold(operation: u32, left: &Expression, right: &Expression) -> Option<f64> {
 
 /// An operation on two numbers; none for what is not arithmetic.
 pub(super) fn arithmetic(operation: u32, a: f64, b: f64) -> Option<f64> {
-    Some(match operation {
+    let result = match operation {
         op::ADD => a + b,
         op::SUB => a - b,
         op::MUL => a * b,
         op::DIV => a / b,
         op::MOD => a - libm::floor(a / b) * b,
         op::POW => libm::pow(a, b),
-        op::UNM => -a,
+        op::UNM => return Some(-a),
         _ => return None,
-    })
+    };
+    Some(number::settle(result, a, b))
 }
 
 /// A size as a float of five bits and an exponent, rounded up, as NEWTABLE carries it.

@@ -93,7 +93,11 @@ fn table_reply(
     budget: &mut usize,
 ) -> Result<Reply, Throw> {
     if let Value::String(s) = field(vm, table, "err") {
-        return Ok(Reply::Error(one_line(vm.heap.bytes_of(s))));
+        let text = vm.heap.bytes_of(s);
+        let end = text.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
+        return Ok(Reply::Error(one_line(
+            &text[..end.map_or(0, |end| end + 1)],
+        )));
     }
     if let Value::String(s) = field(vm, table, "ok") {
         return Ok(Reply::Status(one_line(vm.heap.bytes_of(s))));
@@ -183,21 +187,32 @@ pub(super) fn described(
         NATIVE => None,
         _ => Some(depth),
     });
-    if let Some(depth) = depth
-        && !vm.heap.tables[table].readonly
-    {
-        let proto = vm.thread.frames[depth].proto;
-        let (source, line) = match vm.linked.get(proto as usize) {
-            Some(linked) => {
-                let source = linked.proto.source.clone();
-                (source, vm.line_of(depth).map_or(-1.0, f64::from))
+    let Some(depth) = depth else {
+        return Ok(Value::Table(table));
+    };
+    let proto = vm.thread.frames[depth].proto;
+    let (source, line) = match vm.linked.get(proto as usize) {
+        Some(linked) => {
+            let source = linked.proto.source.clone();
+            (source, vm.line_of(depth).map_or(-1.0, f64::from))
+        }
+        None => (b"=[C]"[..].into(), -1.0),
+    };
+    vm.held.push(Value::Table(table));
+    let source = vm.new_string(&source)?;
+    for (name, value) in [("source", source), ("line", Value::Number(line))] {
+        let key = vm.heap.string(name.as_bytes());
+        match vm.set_index(Value::Table(table), key, value, None) {
+            Ok(()) => {}
+            // An error with a metatable or protection of its own: the error about it goes out instead.
+            Err(Throw::Error(next)) if !matches!(next, Value::Table(_)) => {
+                return described(vm, next, Some(depth));
             }
-            None => (b"=[C]"[..].into(), -1.0),
-        };
-        let source = vm.new_string(&source)?;
-        vm.heap.set_field(table, "source", source);
-        vm.heap.set_field(table, "line", Value::Number(line));
+            Err(Throw::Error(_)) => {}
+            Err(other) => return Err(other),
+        }
     }
+    vm.held.pop();
     Ok(Value::Table(table))
 }
 
@@ -208,7 +223,12 @@ pub(super) fn failure_reply(vm: &mut Vm<'_>, error: Value, sha1: &str) -> Result
     let Value::Table(table) = error else {
         return Ok(Reply::Error("ERR unknown error".to_owned()));
     };
-    let text = field(vm, table, "err");
+    let key = vm.heap.string(b"err");
+    let text = match vm.index(error, key, None) {
+        Ok(text) => text,
+        Err(Throw::Error(_)) => Value::Nil,
+        Err(limit) => return Err(limit),
+    };
     let mut message = match vm.string_of(text) {
         Some(text) => vm.heap.bytes_of(text).to_vec(),
         // Redis 7.0.15 itself crashes when a script raises a table without a text in `err`.

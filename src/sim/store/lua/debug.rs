@@ -233,7 +233,6 @@ fn sets_a(operation: u32) -> bool {
             | op::EQ
             | op::LT
             | op::LE
-            | op::TEST
             | op::RETURN
             | op::TFORLOOP
             | op::SETLIST

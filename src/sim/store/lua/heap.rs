@@ -198,7 +198,7 @@ impl Heap {
         for name in EVENT_NAMES {
             heap.string(name.as_bytes());
         }
-        heap.globals = heap.add_table(Table::default());
+        heap.globals = heap.add_table(Table::with_sizes(0, 2));
         heap
     }
 

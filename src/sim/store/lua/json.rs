@@ -78,7 +78,8 @@ fn integer_option(
         let value = vm.check_int(number)?;
         if !(low..=high).contains(&value) {
             let message = format!("expected integer between {low} and {high}");
-            return Err(vm.argument_error(number, &message));
+            // Lua CJSON names the first argument whichever it is.
+            return Err(vm.argument_error(1, &message));
         }
         *option(&mut vm.json) = value;
     }
@@ -264,7 +265,7 @@ fn encode_value(
             let length = array_length(vm, table)?;
             let depth = open.len() + 1;
             if depth as i64 > i64::from(vm.json.encode_max_depth) {
-                let message = format!("Cannot serialise, excessive depth ({depth})");
+                let message = format!("Cannot serialise, excessive nesting ({depth})");
                 return Err(vm.native_error(message.as_bytes()));
             }
             match length {
@@ -331,30 +332,29 @@ fn encode_string(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// The length of a table whose keys are all positive whole numbers; none for any other.
 fn array_length(vm: &mut Vm<'_>, table: u32) -> Result<Option<usize>, Throw> {
-    let mut max = 0.0;
-    let mut items = 0.0;
+    let (mut max, mut items) = (0i32, 0i32);
     let mut key = Value::Nil;
     while let Ok(Some((next, _))) = vm.heap.tables[table].next(key) {
         vm.burn(1)?;
         match next {
             Value::Number(n) if n >= 1.0 && n.floor() == n => {
-                if n > max {
-                    max = n;
+                if n > f64::from(max) {
+                    max = number::to_int(n);
                 }
-                items += 1.0;
+                items += 1;
             }
             _ => return Ok(None),
         }
         key = next;
     }
-    let ratio = f64::from(vm.json.sparse_ratio);
-    if ratio > 0.0 && max > items * ratio && max > f64::from(vm.json.sparse_safe) {
+    let ratio = vm.json.sparse_ratio;
+    if ratio > 0 && max > items.wrapping_mul(ratio) && max > vm.json.sparse_safe {
         if !vm.json.sparse_convert {
             return Err(refuse(vm, Value::Table(table), "excessively sparse array"));
         }
         return Ok(None);
     }
-    Ok(Some(max as usize))
+    Ok(usize::try_from(max).ok())
 }
 
 // Decoding.

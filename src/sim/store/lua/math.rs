@@ -8,35 +8,34 @@ use super::value::Value;
 use super::vm::{Native, Vm};
 
 const MATH: &[(&str, Native)] = &[
-    ("abs", |vm| map(vm, f64::abs)),
-    ("acos", |vm| map(vm, libm::acos)),
-    ("asin", |vm| map(vm, libm::asin)),
+    ("abs", abs),
+    ("acos", |vm| map_positive(vm, libm::acos)),
+    ("asin", |vm| map_positive(vm, libm::asin)),
+    ("atan2", atan2),
     ("atan", |vm| map(vm, libm::atan)),
-    ("atan2", |vm| map_two(vm, libm::atan2)),
     ("ceil", |vm| map(vm, f64::ceil)),
-    ("cos", |vm| map(vm, libm::cos)),
     ("cosh", |vm| map(vm, libm::cosh)),
+    ("cos", |vm| map(vm, libm::cos)),
     ("deg", |vm| map(vm, |x| x / RADIANS_PER_DEGREE)),
     ("exp", |vm| map(vm, libm::exp)),
     ("floor", |vm| map(vm, f64::floor)),
     ("fmod", |vm| map_two(vm, |x, y| x % y)),
     ("frexp", frexp),
     ("ldexp", ldexp),
+    ("log10", |vm| map_positive(vm, libm::log10)),
     ("log", |vm| map(vm, libm::log)),
-    ("log10", |vm| map(vm, libm::log10)),
     ("max", |vm| extreme(vm, |best, x| x > best)),
     ("min", |vm| extreme(vm, |best, x| x < best)),
-    ("mod", |vm| map_two(vm, |x, y| x % y)),
     ("modf", modf),
     ("pow", |vm| map_two(vm, libm::pow)),
     ("rad", |vm| map(vm, |x| x * RADIANS_PER_DEGREE)),
     ("random", random),
     ("randomseed", random_seed),
-    ("sin", |vm| map(vm, libm::sin)),
     ("sinh", |vm| map(vm, libm::sinh)),
+    ("sin", |vm| map(vm, libm::sin)),
     ("sqrt", |vm| map(vm, f64::sqrt)),
-    ("tan", |vm| map(vm, libm::tan)),
     ("tanh", |vm| map(vm, libm::tanh)),
+    ("tan", |vm| map(vm, libm::tan)),
 ];
 
 const RADIANS_PER_DEGREE: f64 = std::f64::consts::PI / 180.0;
@@ -48,17 +47,42 @@ pub(super) fn open(heap: &mut Heap) {
     let table = heap.add_library("math", MATH);
     heap.set_field(table, "pi", Value::Number(std::f64::consts::PI));
     heap.set_field(table, "huge", Value::Number(f64::INFINITY));
+    heap.register(table, &[("mod", |vm| map_two(vm, |x, y| x % y))]);
 }
 
 fn map(vm: &mut Vm<'_>, function: fn(f64) -> f64) -> Result<usize, Throw> {
     let x = vm.check_number(1)?;
-    vm.give_number(function(x))
+    vm.give_number(number::settle(function(x), x, x))
+}
+
+/// A function that in C's library gives a positive not-a-number for what it is not defined for.
+fn map_positive(vm: &mut Vm<'_>, function: fn(f64) -> f64) -> Result<usize, Throw> {
+    let x = vm.check_number(1)?;
+    let result = function(x);
+    let undefined = result.is_nan() && !x.is_nan();
+    vm.give_number(if undefined {
+        f64::NAN
+    } else {
+        number::settle(result, x, x)
+    })
 }
 
 fn map_two(vm: &mut Vm<'_>, function: fn(f64, f64) -> f64) -> Result<usize, Throw> {
-    let x = vm.check_number(1)?;
+    // C computes its arguments from the right, so the second one is the first to be refused.
     let y = vm.check_number(2)?;
-    vm.give_number(function(x, y))
+    let x = vm.check_number(1)?;
+    vm.give_number(number::settle(function(x, y), x, y))
+}
+
+fn abs(vm: &mut Vm<'_>) -> Result<usize, Throw> {
+    let x = vm.check_number(1)?;
+    vm.give_number(x.abs())
+}
+
+fn atan2(vm: &mut Vm<'_>) -> Result<usize, Throw> {
+    let x = vm.check_number(2)?;
+    let y = vm.check_number(1)?;
+    vm.give_number(number::settle(libm::atan2(y, x), x, y))
 }
 
 fn extreme(vm: &mut Vm<'_>, better: fn(f64, f64) -> bool) -> Result<usize, Throw> {
@@ -80,8 +104,8 @@ fn frexp(vm: &mut Vm<'_>) -> Result<usize, Throw> {
 }
 
 fn ldexp(vm: &mut Vm<'_>) -> Result<usize, Throw> {
-    let x = vm.check_number(1)?;
     let exponent = vm.check_int(2)?;
+    let x = vm.check_number(1)?;
     vm.give_number(libm::ldexp(x, exponent))
 }
 

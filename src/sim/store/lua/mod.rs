@@ -9,7 +9,7 @@
 //! [`heap`], whose [`table`]s are laid out as Lua's are, so that `pairs` and `#` give what Redis gives;
 //! [`call`] has calls, protected calls and coroutines; [`debug`] finds what an error calls a value. The
 //! library stands in [`base`], [`string`] with [`pattern`], [`table_library`], [`math`], [`bit`], [`json`],
-//! and [`redis`]; [`convert`] turns replies into values and back.
+//! [`pack`], [`message_pack`] and [`redis`]; [`convert`] turns replies into values and back.
 //!
 //! Everything is bounded: instructions and the work of library functions by fuel, what is in use by a
 //! memory limit, and every recursion by a depth. Fuel and memory end a script whatever it catches.
@@ -26,8 +26,10 @@ mod heap;
 mod json;
 mod lexer;
 mod math;
+mod message_pack;
 mod native;
 mod number;
+mod pack;
 mod parser;
 mod pattern;
 mod redis;
@@ -180,7 +182,7 @@ fn shebang(source: &[u8]) -> Result<(&[u8], Vec<String>), String> {
         let Some(list) = word.strip_prefix("flags=") else {
             return Err(format!("Unknown lua shebang option: {word}"));
         };
-        for flag in list.split(',').filter(|flag| !flag.is_empty()) {
+        for flag in list.split(',').filter(|_| !list.is_empty()) {
             if !FLAGS.contains(&flag) {
                 return Err(format!("Unexpected flag in script shebang: {flag}"));
             }
@@ -202,11 +204,15 @@ fn open_library() -> Heap {
     table_library::open(&mut heap);
     string::open(&mut heap);
     math::open(&mut heap);
+    // Redis takes its debug library away again once its error handler has it.
+    let globals = heap.globals;
+    heap.set_field(globals, "debug", Value::Boolean(true));
     json::open(&mut heap);
+    pack::open(&mut heap);
+    message_pack::open(&mut heap);
     bit::open(&mut heap);
     redis::open(&mut heap);
     for name in ["KEYS", "ARGV"] {
-        let globals = heap.globals;
         heap.set_field(globals, name, Value::Boolean(false));
     }
     heap.protect_all();

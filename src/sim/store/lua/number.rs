@@ -42,7 +42,7 @@ pub(super) fn parse_prefix(bytes: &[u8]) -> Option<(f64, usize)> {
     } else if starts_with(rest, b"inf") {
         (f64::INFINITY, 3)
     } else if starts_with(rest, b"nan") {
-        (f64::NAN, 3)
+        (f64::NAN, 3 + payload_length(&rest[3..]))
     } else {
         parse_decimal(rest)?
     };
@@ -53,6 +53,17 @@ fn starts_with(bytes: &[u8], word: &[u8]) -> bool {
     bytes
         .get(..word.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
+
+/// How many bytes the `(...)` after `nan` takes.
+fn payload_length(bytes: &[u8]) -> usize {
+    let inside = bytes
+        .iter()
+        .skip(1)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
+        .count();
+    let closed = bytes.first() == Some(&b'(') && bytes.get(inside + 1) == Some(&b')');
+    if closed { inside + 2 } else { 0 }
 }
 
 fn digits(bytes: &[u8]) -> usize {
@@ -190,6 +201,32 @@ pub(super) fn to_i64(n: f64) -> i64 {
 /// A double as an `int`, by way of a 64-bit integer, as `luaL_checkint` does it.
 pub(super) fn to_i32(n: f64) -> i32 {
     to_i64(n) as i32
+}
+
+/// A double as an `int` directly: what does not fit becomes the smallest one.
+pub(super) fn to_int(n: f64) -> i32 {
+    if (-2147483648.0..2147483648.0).contains(&n) {
+        n as i32
+    } else {
+        i32::MIN
+    }
+}
+
+/// The not-a-number that a processor of the x86 family makes, with its sign; WebAssembly leaves the sign
+/// open, and scripts see it (`-nan`).
+const NOT_A_NUMBER: f64 = f64::from_bits(0xfff8_0000_0000_0000);
+
+/// The result of an operation, with the sign of a not-a-number settled: that of the operand it came from.
+pub(super) fn settle(result: f64, a: f64, b: f64) -> f64 {
+    if !result.is_nan() {
+        result
+    } else if a.is_nan() {
+        a
+    } else if b.is_nan() {
+        b
+    } else {
+        NOT_A_NUMBER
+    }
 }
 
 /// A double as an unsigned 64-bit integer, as the processor does it.

@@ -102,14 +102,8 @@ impl Parser<'_> {
 
     fn expected(&self, token: &Token) -> Failure {
         let mut message = b"'".to_vec();
-        if matches!(token, Token::Name(_)) {
-            message.clear();
-        }
         message.extend_from_slice(&token.expected_text());
-        if !matches!(token, Token::Name(_)) {
-            message.push(b'\'');
-        }
-        message.extend_from_slice(b" expected");
+        message.extend_from_slice(b"' expected");
         self.lexer.error(&message)
     }
 
@@ -151,7 +145,7 @@ impl Parser<'_> {
 
     fn name(&mut self) -> Result<Name, Failure> {
         let Token::Name(name) = self.token() else {
-            return Err(self.lexer.error(b"<name> expected"));
+            return Err(self.lexer.error(b"'<name>' expected"));
         };
         let name = Name::clone(name);
         self.lexer.advance()?;

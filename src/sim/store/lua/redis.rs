@@ -12,45 +12,64 @@ const REDIS: &[(&str, Native)] = &[
     ("call", |vm| command(vm, true)),
     ("pcall", |vm| command(vm, false)),
     ("log", log),
-    ("setresp", set_resp),
-    ("error_reply", error_reply),
-    ("status_reply", status_reply),
-    ("set_repl", set_repl),
-    ("replicate_commands", |vm| vm.give(Value::Boolean(true))),
-    ("breakpoint", |vm| vm.give(Value::Boolean(false))),
-    ("debug", |_| Ok(0)),
-    ("acl_check_cmd", acl_check_cmd),
-    ("sha1hex", sha1hex),
 ];
 
-const NUMBERS: &[(&str, f64)] = &[
+const LEVELS: &[(&str, f64)] = &[
     ("LOG_DEBUG", 0.0),
     ("LOG_VERBOSE", 1.0),
     ("LOG_NOTICE", 2.0),
     ("LOG_WARNING", 3.0),
+    ("REDIS_VERSION_NUM", 458_767.0),
+];
+
+const REPLIES: &[(&str, Native)] = &[
+    ("setresp", set_resp),
+    ("error_reply", error_reply),
+    ("status_reply", status_reply),
+    ("sha1hex", sha1hex),
+    ("set_repl", set_repl),
+];
+
+const REPLICATION: &[(&str, f64)] = &[
     ("REPL_NONE", 0.0),
     ("REPL_AOF", 1.0),
     ("REPL_SLAVE", 2.0),
     ("REPL_REPLICA", 2.0),
     ("REPL_ALL", 3.0),
-    ("REDIS_VERSION_NUM", 458_767.0),
+];
+
+const REST: &[(&str, Native)] = &[
+    ("acl_check_cmd", acl_check_cmd),
+    ("breakpoint", |vm| vm.give(Value::Boolean(false))),
+    ("debug", |_| Ok(0)),
+    ("replicate_commands", |vm| vm.give(Value::Boolean(true))),
 ];
 
 /// Adds the library, the error handler that scripts can see, and what guards the globals.
 pub(super) fn open(heap: &mut Heap) {
-    let table = heap.add_library("redis", REDIS);
-    for (name, number) in NUMBERS {
-        heap.set_field(table, name, Value::Number(*number));
-    }
+    let globals = heap.globals;
+    let table = heap.add_table(super::table::Table::default());
+    heap.register(table, REDIS);
+    set_numbers(heap, table, LEVELS);
     let version = heap.string(b"7.0.15");
     heap.set_field(table, "REDIS_VERSION", version);
-    let globals = heap.globals;
+    heap.register(table, REPLIES);
+    set_numbers(heap, table, REPLICATION);
+    heap.register(table, REST);
+    heap.set_field(globals, "redis", Value::Table(table));
+    heap.set_field(globals, "debug", Value::Nil);
     let handler = heap.native(error_handler);
     heap.set_field(globals, "__redis__err__handler", handler);
     let guard = heap.add_table(super::table::Table::default());
     let unknown = heap.native(unknown_global);
     heap.set_field(guard, "__index", unknown);
     heap.tables[globals].metatable = Some(guard);
+}
+
+fn set_numbers(heap: &mut Heap, table: u32, numbers: &[(&str, f64)]) {
+    for (name, number) in numbers {
+        heap.set_field(table, name, Value::Number(*number));
+    }
 }
 
 fn unknown_global(vm: &mut Vm<'_>) -> Result<usize, Throw> {

@@ -18,6 +18,7 @@ const STRING: &[(&str, Native)] = &[
     ("dump", dump),
     ("find", find),
     ("format", format),
+    ("gfind", gmatch),
     ("gmatch", gmatch),
     ("gsub", gsub),
     ("len", len),
@@ -29,7 +30,7 @@ const STRING: &[(&str, Native)] = &[
     ("upper", upper),
 ];
 
-/// Adds the library, and gives all strings its functions as methods.
+/// Adds the library (in the order in which `pairs` shows it), and gives all strings its functions as methods.
 pub(super) fn open(heap: &mut Heap) {
     let table = heap.add_library("string", STRING);
     let name = heap.string(b"gmatch");
@@ -525,7 +526,9 @@ fn convert(
         }
         other => {
             let mut message = b"invalid option '%".to_vec();
-            message.push(other);
+            if other != 0 {
+                message.push(other);
+            }
             message.extend_from_slice(b"' to 'format'");
             return Err(vm.native_error(&message));
         }

@@ -587,13 +587,16 @@ impl Vm<'_> {
                     let left = self.operand(linked, base, arg_b(i));
                     let right = self.operand(linked, base, arg_c(i));
                     let result = match (left, right) {
-                        (Value::Number(x), Value::Number(y)) => match opcode(i) {
-                            op::ADD => Value::Number(x + y),
-                            op::SUB => Value::Number(x - y),
-                            op::MUL => Value::Number(x * y),
-                            op::DIV => Value::Number(x / y),
-                            other => Value::Number(arithmetic(other, x, y).unwrap_or(f64::NAN)),
-                        },
+                        (Value::Number(x), Value::Number(y)) => {
+                            let result = match opcode(i) {
+                                op::ADD => x + y,
+                                op::SUB => x - y,
+                                op::MUL => x * y,
+                                op::DIV => x / y,
+                                other => arithmetic(other, x, y).unwrap_or(x),
+                            };
+                            Value::Number(number::settle(result, x, y))
+                        }
                         _ => self.slow_arithmetic(
                             opcode(i),
                             (left, register(base, arg_b(i))),
