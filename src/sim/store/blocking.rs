@@ -122,7 +122,7 @@ fn answer(run: &mut Run<'_>, wait: Wait, reply: Reply) {
         connection, argv, ..
     } = wait;
     run.output.replies.push((connection, reply.clone()));
-    run.output.facts.push(StoreFact::Command {
+    run.tell(StoreFact::Command {
         connection,
         depth: 0,
         argv,

@@ -214,6 +214,12 @@ pub(super) fn index(place: i64) -> usize {
     usize::try_from(place).unwrap_or(0)
 }
 
+/// A number of elements that a command asks for, cut to what memory can hold; a negative one is
+/// without limit.
+pub(super) fn at_most(number: i64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
 /// A length as a reply has it.
 pub(super) fn count(length: usize) -> Reply {
     Reply::Integer(i64::try_from(length).unwrap_or(i64::MAX))

@@ -5,7 +5,7 @@ use std::collections::vec_deque;
 use std::sync::Arc;
 
 use super::blocking::{self, Waiting};
-use super::call::{Answer, Call, Instead, NO_SUCH_KEY, SYNTAX, count, index, range};
+use super::call::{Answer, Call, Instead, NO_SUCH_KEY, SYNTAX, at_most, count, index, range};
 use super::reply::Reply;
 use super::run::Run;
 use super::value::{Bytes, Value};
@@ -150,9 +150,7 @@ fn pop(run: &mut Run<'_>, call: &Call<'_>, end: End) -> Answer {
 fn pop_some(run: &mut Run<'_>, key: &[u8], end: End, wanted: i64) -> Result<Vec<Reply>, Instead> {
     let mut popped = Vec::new();
     change(run, key, |list| {
-        let number = list
-            .len()
-            .min(usize::try_from(wanted).unwrap_or(usize::MAX));
+        let number = list.len().min(at_most(wanted));
         popped.extend((0..number).filter_map(|_| list.pop(end)).map(Reply::bulk));
         number
     })?;
@@ -234,7 +232,7 @@ pub(super) fn lrem(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
         let most = if wanted == 0 {
             usize::MAX
         } else {
-            usize::try_from(wanted.unsigned_abs()).unwrap_or(usize::MAX)
+            at_most(wanted.saturating_abs())
         };
         let mut places: Vec<usize> = list
             .iter()
@@ -259,69 +257,86 @@ pub(super) fn lrem(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     Ok(count(removed))
 }
 
-pub(super) fn lpos(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
-    let mut rank = 1;
-    let mut wanted: Option<i64> = None;
-    let mut most = 0;
-    let mut at = 3;
-    while at < call.len() {
-        if at + 1 >= call.len() {
-            return Err(SYNTAX.into());
-        }
-        if call.is(at, "RANK") {
-            rank = call.integer(at + 1)?;
-            if rank == 0 {
-                return Err("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list".into());
+/// What LPOS looks for beside the element.
+struct Search {
+    /// Which match is the first to be told; negative from the tail.
+    rank: i64,
+    /// How many matches are told, 0 for all; without it, one and not as an array.
+    wanted: Option<i64>,
+    /// How many elements are compared, 0 for all.
+    compared: i64,
+}
+
+impl Search {
+    fn parse(call: &Call<'_>) -> Result<Search, Instead> {
+        let mut search = Search {
+            rank: 1,
+            wanted: None,
+            compared: 0,
+        };
+        let mut at = 3;
+        while at < call.len() {
+            if at + 1 >= call.len() {
+                return Err(SYNTAX.into());
             }
-        } else if call.is(at, "COUNT") {
-            wanted =
-                Some(call.integer_within(at + 1, 0, i64::MAX, "ERR COUNT can't be negative")?);
-        } else if call.is(at, "MAXLEN") {
-            most = call.integer_within(at + 1, 0, i64::MAX, "ERR MAXLEN can't be negative")?;
-        } else {
-            return Err(SYNTAX.into());
+            if call.is(at, "RANK") {
+                search.rank = call.integer(at + 1)?;
+                if search.rank == 0 {
+                    return Err("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list".into());
+                }
+            } else if call.is(at, "COUNT") {
+                let error = "ERR COUNT can't be negative";
+                search.wanted = Some(call.integer_within(at + 1, 0, i64::MAX, error)?);
+            } else if call.is(at, "MAXLEN") {
+                let error = "ERR MAXLEN can't be negative";
+                search.compared = call.integer_within(at + 1, 0, i64::MAX, error)?;
+            } else {
+                return Err(SYNTAX.into());
+            }
+            at += 2;
         }
-        at += 2;
+        Ok(search)
     }
-    let Some(list) = run.list(call.arg(1))? else {
-        return Ok(if wanted.is_some() {
-            Reply::Array(Vec::new())
-        } else {
-            Reply::Nil
-        });
-    };
-    let compared = if most == 0 {
-        list.len()
-    } else {
-        usize::try_from(most).unwrap_or(usize::MAX).min(list.len())
-    };
-    let places: Box<dyn Iterator<Item = usize>> = if rank > 0 {
-        Box::new(0..list.len())
-    } else {
-        Box::new((0..list.len()).rev())
-    };
-    // Redis turns the sign of the lowest integer in vain; it then skips nothing.
-    let skipped = rank.checked_abs().map_or(0, |rank| index(rank - 1));
-    let matches = places
-        .take(compared)
-        .filter(|place| {
-            list.0
-                .get(*place)
-                .is_some_and(|element| element[..] == *call.arg(2))
-        })
-        .skip(skipped);
-    let number = wanted.map_or(1, |wanted| {
-        if wanted == 0 {
-            usize::MAX
-        } else {
-            usize::try_from(wanted).unwrap_or(usize::MAX)
-        }
-    });
-    let mut found = matches.take(number).map(count);
-    Ok(if wanted.is_some() {
-        Reply::Array(found.collect())
-    } else {
-        found.next().unwrap_or(Reply::Nil)
+
+    /// The places of the element, in the order of the search.
+    fn places(&self, list: &List, element: &[u8]) -> Vec<usize> {
+        let all = |number: i64| {
+            if number == 0 {
+                usize::MAX
+            } else {
+                at_most(number)
+            }
+        };
+        // Redis turns the sign of the lowest integer in vain; it then skips nothing.
+        let skipped = self.rank.checked_abs().map_or(0, |rank| at_most(rank - 1));
+        let length = list.len();
+        (0..length)
+            .map(|step| {
+                if self.rank > 0 {
+                    step
+                } else {
+                    length - 1 - step
+                }
+            })
+            .take(all(self.compared))
+            .filter(|place| {
+                list.0
+                    .get(*place)
+                    .is_some_and(|known| known[..] == *element)
+            })
+            .skip(skipped)
+            .take(all(self.wanted.unwrap_or(1)))
+            .collect()
+    }
+}
+
+pub(super) fn lpos(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    let search = Search::parse(call)?;
+    let list = taken(run, call.arg(1))?;
+    let mut found = search.places(&list, call.arg(2)).into_iter().map(count);
+    Ok(match search.wanted {
+        Some(_) => Reply::Array(found.collect()),
+        None => found.next().unwrap_or(Reply::Nil),
     })
 }
 

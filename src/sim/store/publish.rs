@@ -120,7 +120,7 @@ pub(super) fn publish(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
     }
     let receivers = deliveries.len();
     run.output.replies.extend(deliveries);
-    run.output.facts.push(StoreFact::Published {
+    run.tell(StoreFact::Published {
         channel: channel.to_vec(),
         message: message.to_vec(),
         receivers,

@@ -5,7 +5,7 @@
 //! was there all the time. Which element falls into which bucket is, in Redis, up to a random seed;
 //! here it is a fixed hash, and within one reply the elements are in byte order.
 
-use super::call::{Answer, Call, Instead, NOT_AN_INTEGER, SYNTAX};
+use super::call::{Answer, Call, Instead, SYNTAX, at_most};
 use super::glob;
 use super::ordered;
 use super::reply::Reply;
@@ -60,11 +60,11 @@ fn options<'a>(
             return Err(SYNTAX.into());
         }
         if call.is(at, "COUNT") {
-            let count = call.integer_within(at + 1, i64::MIN, i64::MAX, NOT_AN_INTEGER)?;
-            scan.count = usize::try_from(count)
-                .ok()
-                .filter(|count| *count > 0)
-                .ok_or(SYNTAX)?;
+            let count = call.integer(at + 1)?;
+            if count < 1 {
+                return Err(SYNTAX.into());
+            }
+            scan.count = at_most(count);
         } else if call.is(at, "MATCH") {
             scan.pattern = Some(call.arg(at + 1)).filter(|pattern| *pattern != b"*");
         } else if call.is(at, "TYPE") && of_keys {

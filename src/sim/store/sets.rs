@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::call::{Answer, Call, Instead, SYNTAX, count};
+use super::call::{Answer, Call, Instead, SYNTAX, at_most, count};
 use super::number;
 use super::ordered::Ascending;
 use super::reply::Reply;
@@ -202,7 +202,7 @@ pub(super) fn spop(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
         None
     };
     let mut set = taken(run, call.arg(1))?;
-    let number = usize::try_from(wanted.unwrap_or(1)).unwrap_or(usize::MAX);
+    let number = at_most(wanted.unwrap_or(1));
     let mut popped = set.members();
     popped.truncate(number);
     if !popped.is_empty() {
@@ -374,7 +374,7 @@ pub(super) fn cardinality_arguments<'a>(
         limit = call.integer_within(at + 1, 0, i64::MAX, "ERR LIMIT can't be negative")?;
         at += 2;
     }
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let limit = at_most(limit);
     Ok((
         call.argv.get(2..after).unwrap_or(&[]),
         (limit > 0).then_some(limit),

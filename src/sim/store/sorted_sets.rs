@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::blocking::{self, Waiting};
-use super::call::{Answer, Call, Instead, NOT_A_FLOAT, SYNTAX, WRONG_TYPE, count, range};
+use super::call::{Answer, Call, Instead, NOT_A_FLOAT, SYNTAX, WRONG_TYPE, at_most, count, range};
 use super::number;
 use super::ordered;
 use super::reply::Reply;
@@ -545,11 +545,9 @@ fn select(
         selected.collect()
     };
     if by != By::Rank {
-        let skipped = usize::try_from(offset)
-            .unwrap_or(usize::MAX)
-            .min(selected.len());
+        let skipped = at_most(offset).min(selected.len());
         selected.drain(..skipped);
-        selected.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        selected.truncate(at_most(limit));
     }
     Ok((selected, with_scores))
 }
@@ -686,7 +684,7 @@ fn pop_some(
     wanted: i64,
 ) -> Result<Vec<(Score, Bytes)>, Instead> {
     let mut set = taken(run, key)?;
-    let number = usize::try_from(wanted).unwrap_or(usize::MAX).min(set.len());
+    let number = at_most(wanted).min(set.len());
     if number == 0 {
         return Ok(Vec::new());
     }
@@ -871,65 +869,95 @@ fn combine(
     combination: Combination,
     purpose: Use,
 ) -> Result<Combined, Instead> {
-    let number = call.integer(at)?;
-    if number < 1 {
-        return Err(format!(
-            "ERR at least 1 input key is needed for '{}' command",
-            call.command.shown_name()
-        )
-        .into());
-    }
-    let first = at + 1;
-    let end = usize::try_from(number)
-        .ok()
-        .and_then(|number| number.checked_add(first))
-        .filter(|end| *end <= call.len())
-        .ok_or(SYNTAX)?;
-    let keys = call.argv.get(first..end).unwrap_or(&[]);
-    let mut sources: Vec<Source> = keys
-        .iter()
-        .map(|key| source(run, key))
-        .collect::<Result<_, _>>()?;
-    let mut aggregate: Aggregate = sum;
-    let mut combined = Combined {
-        members: Vec::new(),
+    let (mut sources, end) = sources(run, call, at)?;
+    let mut options = CombinationOptions {
+        aggregate: sum,
         with_scores: false,
         limit: 0,
     };
     let weighable = combination != Combination::Difference && purpose != Use::Count;
-    let mut at = end;
-    while at < call.len() {
-        let left = call.len() - at;
-        if weighable && call.is(at, "WEIGHTS") && left > sources.len() {
-            for source in &mut sources {
-                at += 1;
-                source.weight =
-                    number::parse_double(call.arg(at)).ok_or("ERR weight value is not a float")?;
-            }
-        } else if weighable && call.is(at, "AGGREGATE") && left >= 2 {
-            at += 1;
-            aggregate = match call.arg(at).to_ascii_uppercase().as_slice() {
-                b"SUM" => sum,
-                b"MIN" => lesser,
-                b"MAX" => greater,
-                _ => return Err(SYNTAX.into()),
-            };
-        } else if purpose == Use::Show && call.is(at, "WITHSCORES") {
-            combined.with_scores = true;
-        } else if purpose == Use::Count && call.is(at, "LIMIT") && left >= 2 {
-            at += 1;
-            combined.limit = call.integer_within(at, 0, i64::MAX, "ERR LIMIT can't be negative")?;
-        } else {
-            return Err(SYNTAX.into());
-        }
-        at += 1;
-    }
+    options.parse(call, end, &mut sources, weighable, purpose)?;
     if combination != Combination::Difference {
         // Redis goes from the smallest set to the largest, which decides how sums are rounded.
         ordered::sort_by(&mut sources, &|a, b| a.set.len().cmp(&b.set.len()));
     }
-    combined.members = result(&sources, combination, aggregate).members;
-    Ok(combined)
+    let members = result(&sources, combination, options.aggregate).members;
+    Ok(Combined {
+        members,
+        with_scores: options.with_scores,
+        limit: options.limit,
+    })
+}
+
+/// The sets whose number stands at this place, and the place after them.
+fn sources(run: &Run<'_>, call: &Call<'_>, at: usize) -> Result<(Vec<Source>, usize), Instead> {
+    let number = call.integer(at)?;
+    if number < 1 {
+        let name = call.command.shown_name();
+        return Err(format!("ERR at least 1 input key is needed for '{name}' command").into());
+    }
+    let first = at + 1;
+    let end = at_most(number)
+        .checked_add(first)
+        .filter(|end| *end <= call.len())
+        .ok_or(SYNTAX)?;
+    let keys = call.argv.get(first..end).unwrap_or(&[]);
+    Ok((
+        keys.iter()
+            .map(|key| source(run, key))
+            .collect::<Result<_, _>>()?,
+        end,
+    ))
+}
+
+struct CombinationOptions {
+    aggregate: Aggregate,
+    with_scores: bool,
+    limit: i64,
+}
+
+impl CombinationOptions {
+    /// Reads the options from this place on; the weights go to the sources.
+    fn parse(
+        &mut self,
+        call: &Call<'_>,
+        mut at: usize,
+        sources: &mut [Source],
+        weighable: bool,
+        purpose: Use,
+    ) -> Result<(), Instead> {
+        while at < call.len() {
+            let left = call.len() - at;
+            if weighable && call.is(at, "WEIGHTS") && left > sources.len() {
+                for source in sources.iter_mut() {
+                    at += 1;
+                    let weight = number::parse_double(call.arg(at));
+                    source.weight = weight.ok_or("ERR weight value is not a float")?;
+                }
+            } else if weighable && call.is(at, "AGGREGATE") && left >= 2 {
+                at += 1;
+                self.aggregate = aggregate(call.arg(at))?;
+            } else if purpose == Use::Show && call.is(at, "WITHSCORES") {
+                self.with_scores = true;
+            } else if purpose == Use::Count && call.is(at, "LIMIT") && left >= 2 {
+                at += 1;
+                self.limit = call.integer_within(at, 0, i64::MAX, "ERR LIMIT can't be negative")?;
+            } else {
+                return Err(SYNTAX.into());
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+}
+
+fn aggregate(name: &[u8]) -> Result<Aggregate, Instead> {
+    match name.to_ascii_uppercase().as_slice() {
+        b"SUM" => Ok(sum),
+        b"MIN" => Ok(lesser),
+        b"MAX" => Ok(greater),
+        _ => Err(SYNTAX.into()),
+    }
 }
 
 fn source(run: &Run<'_>, key: &[u8]) -> Result<Source, Instead> {
