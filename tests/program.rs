@@ -1,7 +1,5 @@
 //! The native program as a shell sees it: what it prints and how it ends.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,14 +11,14 @@ struct Folder(PathBuf);
 impl Folder {
     fn new(name: &str) -> Folder {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::create_dir_all(&path).unwrap();
+        std::fs::create_dir_all(&path).expect("the folder can be made");
         Folder(path)
     }
 
     fn file(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
+        std::fs::write(&path, text).expect("the file can be written");
+        path.to_str().expect("the path is a text").to_owned()
     }
 }
 
@@ -35,12 +33,12 @@ fn run(arguments: &[&str]) -> (String, String, i32) {
     let output = Command::new(env!("CARGO_BIN_EXE_latchkey"))
         .args(arguments)
         .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        .expect("the program starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it prints text");
     (
         text(output.stdout),
         text(output.stderr),
-        output.status.code().unwrap(),
+        output.status.code().expect("it ends by itself"),
     )
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use latchkey::link;
-use latchkey::scenario::{self, TextError, check::check, limits};
+use latchkey::scenario::{self, TextError, limits};
 
 const HELP: &str = "\
 Latchkey: an exact, repeatable world of distributed locks.
@@ -181,21 +181,15 @@ fn check_file(file: &OsStr, console: &mut Console<'_>) -> io::Result<bool> {
             return Ok(false);
         }
     };
-    let reading = match scenario::read(&text) {
-        Ok(reading) => reading,
+    let differences = match scenario::check(&text) {
+        Ok(differences) => differences,
         Err(errors) => {
             report(console, file, &errors)?;
             return Ok(false);
         }
     };
-    let differences = check(&reading);
     for difference in &differences {
-        let scenario::check::Difference {
-            line,
-            expected,
-            got,
-        } = difference;
-        writeln!(console.out, "{path}:{line}: expected {expected}, got {got}")?;
+        writeln!(console.out, "{path}:{difference}")?;
     }
     if differences.is_empty() {
         writeln!(console.out, "{path}: ok")?;
@@ -228,17 +222,25 @@ fn format_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Ou
     };
     if options.is_empty() {
         write!(console.out, "{formatted}")?;
-    } else if formatted != text
-        && let Err(error) = std::fs::write(file, formatted)
-    {
-        writeln!(
-            console.err,
-            "{}: cannot be written: {error}",
-            Path::new(file).display()
-        )?;
-        return Ok(Outcome::Wrong);
+        return Ok(Outcome::Well);
     }
-    Ok(Outcome::Well)
+    // A file that is canonical already keeps its date.
+    let written = if formatted == text {
+        Ok(())
+    } else {
+        std::fs::write(file, formatted)
+    };
+    match written {
+        Ok(()) => Ok(Outcome::Well),
+        Err(error) => {
+            writeln!(
+                console.err,
+                "{}: cannot be written: {error}",
+                Path::new(file).display()
+            )?;
+            Ok(Outcome::Wrong)
+        }
+    }
 }
 
 /// A file's text; why it cannot be had is printed.

@@ -1,5 +1,7 @@
 //! Runs a scenario and compares: each reply with what stands behind its `=>`, and the end with the expectations.
 
+use std::fmt;
+
 use crate::property::{LedgerEntry, Property, Verdict};
 use crate::sim::ConnectionId;
 use crate::sim::database::{Database, DatabaseInput, SqlReply, Statement, Value};
@@ -24,6 +26,17 @@ pub struct Difference {
     pub expected: String,
     /// What is so.
     pub got: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference {
+            line,
+            expected,
+            got,
+        } = self;
+        write!(formatter, "{line}: expected {expected}, got {got}")
+    }
 }
 
 /// Runs a scenario, and gives every line that does not say what is so, in order.

@@ -4,16 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::sim::client::protocol::{Argument, Request};
 use crate::timeline::Timeline;
 
 use super::check::End;
 use super::error::{Place, TextError, one_of, quoted};
+use super::library::{self, LibraryProtocol};
 use super::parse::{is_reserved, parts};
-use super::request::{Known, Part, Scripts, request};
 use super::scan::is_name;
 use super::syntax::*;
-use super::{Errors, lines, parse_only, print};
+use super::{lines, parse_only, print};
 
 /// What a change gives.
 pub type Edited = Result<String, Vec<TextError>>;
@@ -391,62 +390,74 @@ pub fn set_rounds(text: &str, name: &str, rounds: u32) -> Edited {
 
 // Protocols.
 
-/// Adds a protocol of another text, with the scripts, tables and roles that it needs and this text lacks. Where its name or the
-/// name of one of its scripts is taken by something else, it gets a number.
+/// Adds a protocol of the library, with the tables, keys, scripts and roles that it needs and the text lacks. Where its name or
+/// the name of one of its scripts is taken by something else, it gets a number.
 ///
 /// # Errors
-/// The errors of either text; a protocol that the other text does not have.
-pub fn add_protocol(text: &str, source: &str, name: &str) -> Edited {
-    let mut editor = Editor::new(text)?;
-    let source = Editor::new(source)?;
-    let Some((parts, place)) = source.protocol(name) else {
-        return no_protocol(&source, name);
-    };
-    let needs = Needs::of(&source, parts);
-    let mut blocks = Vec::new();
-    let mut renamed = BTreeMap::new();
-    for block in source.blocks() {
-        let lines = source
-            .lines
-            .get(block.place.line - 1..block.place.last)
-            .unwrap_or_default();
-        match &block.kind {
-            BlockKind::Script {
-                name,
-                lines: script,
-            } if needs.scripts.contains(&name.text) => {
-                let taken = scripts_of(&editor.tree);
-                if taken.get(&name.text) == Some(&script.join("\n").into_bytes()) {
-                    continue;
-                }
-                let new = free_name(&name.text, |name| taken.contains_key(name));
-                blocks.push(with_header(lines, &name.text, &new));
-                renamed.insert(name.text.clone(), new);
-            }
-            BlockKind::Table(table) if needs.mentions(&table.name.text) => {
-                let is_there = editor.blocks().any(|block| match &block.kind {
-                    BlockKind::Table(other) => other.name == table.name,
-                    _ => false,
-                });
-                if !is_there {
-                    blocks.push(lines.to_vec());
-                }
-            }
-            BlockKind::Watch(roles) if roles.iter().any(|role| needs.mentions_role(role)) => {
-                let is_there = editor.blocks().any(|other| other.kind == block.kind);
-                if !is_there {
-                    blocks.push(lines.to_vec());
-                }
-            }
-            _ => {}
+/// The text's own; a protocol that the library does not have.
+pub fn add_protocol(text: &str, name: &str) -> Edited {
+    match library::protocol_named(name) {
+        Some(protocol) => add_library_protocol(text, protocol),
+        None => {
+            let known: Vec<&str> = library::protocols()
+                .iter()
+                .map(|known| known.name)
+                .collect();
+            let message = format!("the library has no protocol {}", quoted(name));
+            refused(1, message, one_of(&known))
         }
     }
-    let lines = source
-        .lines
-        .get(place.line - 1..place.last)
-        .unwrap_or_default();
-    let new = free_name(name, |name| editor.protocol(name).is_some());
-    let lines = with_header(lines, name, &new);
+}
+
+fn add_library_protocol(text: &str, protocol: &LibraryProtocol) -> Edited {
+    let mut editor = Editor::new(text)?;
+    let to_lines = |block: &str| {
+        lines::split(block.trim_end())
+            .into_iter()
+            .map(str::to_owned)
+            .collect()
+    };
+    let mut blocks: Vec<Vec<String>> = Vec::new();
+    let mut tables = editor.tables();
+    for table in &protocol.tables {
+        if !tables.contains_key(table.name) {
+            tables.insert(table.name.to_owned(), table.text.to_owned());
+            blocks.push(to_lines(table.text));
+        }
+    }
+    // A key that the text knows already begins as the text has it.
+    let commands = protocol.store.iter().filter(|command| {
+        let key = command.split_whitespace().nth(1).unwrap_or_default();
+        !text.split([' ', '\n', ',']).any(|word| word == key)
+    });
+    let commands: Vec<String> = commands.map(|command| format!("  {command}")).collect();
+    if !commands.is_empty() {
+        blocks.push(
+            std::iter::once("store".to_owned())
+                .chain(commands)
+                .collect(),
+        );
+    }
+    let mut renamed = BTreeMap::new();
+    let taken = editor.scripts();
+    for script in &protocol.scripts {
+        let lines: Vec<String> = to_lines(script.text);
+        let new = match taken.get(script.name) {
+            Some(other) if Some(other.as_slice()) == lines.get(1..) => continue,
+            Some(_) => free_name(script.name, |name| taken.contains_key(name)),
+            None => script.name.to_owned(),
+        };
+        blocks.push(with_header(lines, script.name, &new));
+        renamed.insert(script.name.to_owned(), new);
+    }
+    blocks.extend(
+        protocol
+            .watches
+            .iter()
+            .filter_map(|line| editor.watch_line(line, &tables)),
+    );
+    let new = free_name(protocol.name, |name| editor.protocol(name).is_some());
+    let lines = with_header(to_lines(protocol.block), protocol.name, &new);
     blocks.push(
         lines
             .iter()
@@ -457,88 +468,57 @@ pub fn add_protocol(text: &str, source: &str, name: &str) -> Edited {
     Ok(editor.finish())
 }
 
-/// What a protocol refers to.
-struct Needs {
-    scripts: Vec<String>,
-    text: String,
-}
-
-impl Needs {
-    fn of(source: &Editor, parts: &[Entry<ProtocolPart>]) -> Needs {
-        let scripts = scripts_of(&source.tree);
-        let mut needs = Needs {
-            scripts: Vec::new(),
-            text: String::new(),
+impl Editor {
+    /// The definition of each table, by its name.
+    fn tables(&self) -> BTreeMap<String, String> {
+        let table = |block: &Block| match &block.kind {
+            BlockKind::Table(table) => {
+                let lines = things(&table.definition).map(|line| line.text.as_str());
+                Some((
+                    table.name.text.clone(),
+                    lines.collect::<Vec<&str>>().join("\n"),
+                ))
+            }
+            _ => None,
         };
-        for part in things(parts) {
-            let ProtocolPart::Step(step) = part else {
-                continue;
-            };
-            let lines: Vec<Part<'_>> = things(&step.request)
-                .map(|line| Part {
-                    text: &line.text,
-                    place: Place::default(),
+        self.blocks().filter_map(table).collect()
+    }
+
+    /// The lines of each script, by its name.
+    fn scripts(&self) -> BTreeMap<String, Vec<String>> {
+        let script = |block: &Block| match &block.kind {
+            BlockKind::Script { name, .. } => {
+                let lines = self.lines.get(block.place.line..block.place.last);
+                Some((name.text.clone(), lines.unwrap_or_default().to_vec()))
+            }
+            _ => None,
+        };
+        self.blocks().filter_map(script).collect()
+    }
+
+    /// A `watch` line without the roles of columns that are not there; nothing where none is left, or the text has it already.
+    fn watch_line(&self, line: &str, tables: &BTreeMap<String, String>) -> Option<Vec<String>> {
+        let tree = parse_only(line).ok()?;
+        let BlockKind::Watch(roles) = &things(&tree.items).next()?.kind else {
+            return None;
+        };
+        let is_there = |role: &&Role| match role {
+            Role::Lock(_) | Role::Counter(_) => true,
+            Role::Fence(column) | Role::Stock(column) => {
+                tables.get(&column.table.text).is_some_and(|definition| {
+                    definition
+                        .split([' ', '(', ',', '\n'])
+                        .any(|word| word == column.column.text)
                 })
-                .collect();
-            for line in &lines {
-                needs.text.push_str(line.text);
-                needs.text.push('\n');
             }
-            let known = Known {
-                scripts: &scripts,
-                scripts_are_damaged: true,
-            };
-            let mut errors = Errors::new(&[]);
-            if let Some(Request::Store(arguments)) = request(&lines, known, &mut errors) {
-                needs
-                    .scripts
-                    .extend(arguments.iter().filter_map(|argument| match argument {
-                        Argument::ScriptSource(name) | Argument::ScriptSha(name) => {
-                            Some(name.clone())
-                        }
-                        _ => None,
-                    }));
-            }
-        }
-        needs
+        };
+        let roles: Vec<Role> = roles.iter().filter(is_there).cloned().collect();
+        let is_known = self.blocks().any(|block| match &block.kind {
+            BlockKind::Watch(others) => roles.iter().all(|role| others.contains(role)),
+            _ => false,
+        });
+        (!is_known && !roles.is_empty()).then(|| vec![print::watch(&roles)])
     }
-
-    /// Whether a word of the protocol's requests is this.
-    fn mentions(&self, word: &str) -> bool {
-        let word = word.trim_matches('`');
-        let is_part = |other: char| other.is_alphanumeric() || matches!(other, '_' | '$' | '-');
-        self.text.match_indices(word).any(|(at, _)| {
-            let before = self
-                .text
-                .get(..at)
-                .and_then(|text| text.chars().next_back());
-            let behind = self
-                .text
-                .get(at + word.len()..)
-                .and_then(|text| text.chars().next());
-            !before.is_some_and(is_part) && !behind.is_some_and(is_part)
-        })
-    }
-
-    fn mentions_role(&self, role: &Role) -> bool {
-        match role {
-            Role::Lock(key) | Role::Counter(key) => {
-                std::str::from_utf8(key).is_ok_and(|key| self.mentions(key))
-            }
-            Role::Fence(column) | Role::Stock(column) => self.mentions(&column.table.text),
-        }
-    }
-}
-
-/// The scripts of a text by name.
-fn scripts_of(tree: &Text) -> Scripts {
-    let script = |block: &Block| match &block.kind {
-        BlockKind::Script { name, lines } => {
-            Some((name.text.clone(), lines.join("\n").into_bytes()))
-        }
-        _ => None,
-    };
-    things(&tree.items).filter_map(script).collect()
 }
 
 /// The name, or the name with the first number from 2 on that makes it free.
@@ -551,8 +531,7 @@ fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
 }
 
 /// A block's lines with another name behind the first word.
-fn with_header(lines: &[String], old: &str, new: &str) -> Vec<String> {
-    let mut lines = lines.to_vec();
+fn with_header(mut lines: Vec<String>, old: &str, new: &str) -> Vec<String> {
     let header = lines.first_mut().and_then(|header| {
         let at = header.find(' ')?;
         Some((
@@ -837,74 +816,73 @@ expect
 
     #[test]
     fn protocols_bring_what_they_need() {
-        let source = "\
-table inventory (sku VARCHAR(32) PRIMARY KEY, qty INT)
-  'sku-1', 10
-table orders (id INT PRIMARY KEY)
-script unlock
-  return 1
-script other
-  return 2
-watch lock lock:sku-1, stock inventory.qty
-watch lock lock:report
-protocol p  # c
-  # first
-  write: UPDATE inventory SET qty = 1
-  release: EVAL unlock 1 lock:sku-1
-protocol q
-  a: GET b
-";
-        let wanted = "\
-table inventory (sku VARCHAR(32) PRIMARY KEY, qty INT)
-  'sku-1', 10
+        let check = |text: &str, expected: &str| {
+            let block = |name: &'static str, text: &'static str| library::Block { name, text };
+            let protocol = LibraryProtocol {
+                name: "p",
+                story: "story",
+                block: "protocol p  # c\n  # first\n  write: UPDATE inventory SET qty = 1\n  release: EVAL unlock 1 lock:sku-1\n",
+                scripts: vec![block("unlock", "script unlock\n  return 1\n")],
+                tables: vec![block(
+                    "inventory",
+                    "table inventory (sku VARCHAR(32) PRIMARY KEY, qty INT)\n  'sku-1', 10\n",
+                )],
+                store: vec!["SET fence:sku-1 5"],
+                watches: vec![
+                    "watch lock lock:sku-1, stock inventory.qty",
+                    "watch fence orders.token",
+                ],
+            };
+            check(add_library_protocol(text, &protocol), expected);
+        };
+        let table = "table inventory (sku VARCHAR(32) PRIMARY KEY, qty INT)\n  'sku-1', 10\n";
+        let store = "store\n  SET fence:sku-1 5\n";
+        let script = "script unlock\n  return 1\n";
+        let watch = "watch lock lock:sku-1, stock inventory.qty\n";
+        let protocol = "protocol p  # c\n  # first\n  write: UPDATE inventory SET qty = 1\n  release: EVAL unlock 1 lock:sku-1\n";
+        let all = format!("{table}\n{store}\n{script}\n{watch}\n{protocol}");
+        check("", &all);
+        check(
+            "# t\n\n# the clients\nclient A\n",
+            &format!("# t\n\n{all}\n# the clients\nclient A\n"),
+        );
+        // What is there is not brought again.
+        let again = protocol.replace("protocol p", "protocol p-2");
+        check(&all, &format!("{all}\n{again}"));
+        let other = "table inventory (qty INT)\nwatch lock lock:sku-1, counter fence:sku-1, stock inventory.qty\nscript unlock\n  return 2\n";
+        let renamed = protocol.replace("EVAL unlock", "EVAL unlock-2");
+        check(
+            other,
+            &format!("{other}\nscript unlock-2\n  return 1\n\n{renamed}"),
+        );
+    }
 
-script unlock
-  return 1
-
-watch lock lock:sku-1, stock inventory.qty
-
-protocol p  # c
-  # first
-  write: UPDATE inventory SET qty = 1
-  release: EVAL unlock 1 lock:sku-1
-";
-        check(add_protocol("", source, "p"), wanted);
-        check(
-            add_protocol("# t\n\n# the clients\nclient A\n", source, "p"),
-            &format!("# t\n\n{wanted}\n# the clients\nclient A\n"),
+    #[test]
+    fn the_librarys_protocols_can_be_added_to_its_stories() {
+        for (place, protocol) in library::protocols().iter().enumerate() {
+            // All pairs would take long, and say no more.
+            for story in library::stories().iter().skip(place % 7).step_by(7) {
+                let text = add_protocol(story.text, protocol.name).unwrap();
+                let before = super::super::read(story.text).unwrap();
+                let reading = super::super::read(&text).unwrap_or_else(|errors| {
+                    panic!("{} in {}: {}\n{text}", protocol.name, story.name, errors[0])
+                });
+                assert_eq!(
+                    reading.setup.protocols.len(),
+                    before.setup.protocols.len() + 1
+                );
+                assert_eq!(reading.schedule.len(), before.schedule.len());
+                let client = add_client(&text, "Z", Some(protocol.name)).unwrap();
+                let removed = remove_client(&client, "Z").unwrap();
+                assert_eq!(removed, text, "{} in {}", protocol.name, story.name);
+            }
+        }
+        let errors = add_protocol("", "split-aquire").unwrap_err();
+        assert_eq!(
+            errors[0].message,
+            "the library has no protocol `split-aquire`"
         );
-        check(
-            add_protocol(source, source, "q"),
-            &format!("{source}\nprotocol q-2\n  a: GET b\n"),
-        );
-        check(
-            add_protocol(
-                "script unlock\n  return 3\ntable inventory (a INT)\n",
-                source,
-                "p",
-            ),
-            "script unlock\n  return 3\ntable inventory (a INT)\n\nscript unlock-2\n  return 1\n\nwatch lock lock:sku-1, stock inventory.qty\n\nprotocol p  # c\n  # first\n  write: UPDATE inventory SET qty = 1\n  release: EVAL unlock-2 1 lock:sku-1\n",
-        );
-        check(
-            add_protocol("", source, "r"),
-            "line 1, column 1: no protocol is called `r`: expected `p` or `q`",
-        );
-        check(
-            add_protocol(
-                "",
-                "script s\n  return 1\nprotocol s\n  a: EVALSHA s 0\n",
-                "s",
-            ),
-            "script s\n  return 1\n\nprotocol s\n  a: EVALSHA s 0\n",
-        );
-        check(
-            add_protocol(
-                "script s\n  return 2\nprotocol s\n  a: GET b\n",
-                "script s\n  return 1\nprotocol s\n  a: EVALSHA s 0\n",
-                "s",
-            ),
-            "script s\n  return 2\nprotocol s\n  a: GET b\n\nscript s-2\n  return 1\n\nprotocol s-2\n  a: EVALSHA s-2 0\n",
-        );
+        assert!(errors[0].expected.contains("`split-acquire`"));
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod tests;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod generated;
 
-pub use check::{Difference, check};
+pub use check::Difference;
 pub use error::TextError;
 pub use layout::{Layout, Lines, ProtocolLayout};
 
@@ -178,6 +178,14 @@ pub fn read(text: &str) -> Result<Reading, Vec<TextError>> {
 /// Every line that cannot be read, in the order of the text.
 pub fn format(text: &str) -> Result<String, Vec<TextError>> {
     parse_only(text).map(|tree| print::print(&tree))
+}
+
+/// Reads a text and runs it: every line that does not say what is so, in the order of the text.
+///
+/// # Errors
+/// Everything that is wrong with the text, in order.
+pub fn check(text: &str) -> Result<Vec<check::Difference>, Vec<TextError>> {
+    read(text).map(|reading| check::check(&reading))
 }
 
 /// The syntax tree of a text.

@@ -102,10 +102,7 @@ impl Printer {
                     self.line(2, line, None);
                 }
             }
-            BlockKind::Watch(roles) => {
-                let roles: Vec<String> = roles.iter().map(role).collect();
-                self.line(0, &format!("watch {}", roles.join(", ")), comment);
-            }
+            BlockKind::Watch(roles) => self.line(0, &watch(roles), comment),
             BlockKind::Protocol { name, parts } => {
                 self.line(0, &format!("protocol {}", name.text), comment);
                 self.entries(2, parts, Printer::protocol_part);
@@ -158,6 +155,12 @@ impl Printer {
             }
         }
     }
+}
+
+/// The line that says which parts keys and columns play.
+pub(super) fn watch(roles: &[Role]) -> String {
+    let roles: Vec<String> = roles.iter().map(role).collect();
+    format!("watch {}", roles.join(", "))
 }
 
 fn role(role: &Role) -> String {

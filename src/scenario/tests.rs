@@ -26,14 +26,14 @@ database
 
 store
   SET fence:sku-1 5
-  SCRIPT LOAD unlock
+  EVAL unlock 1 lock:sku-1 nobody
 
 script unlock
   if redis.call('GET', KEYS[1]) == ARGV[1] then
     return redis.call('DEL', KEYS[1])
   end
 
-  -- return #KEYS  # not a comment of the text
+  -- # of KEYS  # no comment
   return 0
 
 watch lock lock:sku-1, counter fence:sku-1, fence inventory.fence_token, stock inventory.qty
@@ -123,10 +123,10 @@ fn the_story_reads_and_is_canonical() {
     assert!(setup.found_rows);
     assert_eq!(setup.statements.len(), 5);
     assert_eq!(setup.commands.len(), 2);
-    assert!(setup.commands[1][2].starts_with(b"if redis.call"));
+    assert!(setup.commands[1][1].starts_with(b"if redis.call"));
     let script = String::from_utf8_lossy(&setup.scripts["unlock"]).into_owned();
     assert!(
-        script.ends_with("end\n\n-- return #KEYS  # not a comment of the text\nreturn 0"),
+        script.ends_with("end\n\n-- # of KEYS  # no comment\nreturn 0"),
         "{script}"
     );
     assert_eq!(setup.protocols[0].steps.len(), 6);
@@ -249,8 +249,8 @@ fn texts_become_canonical() {
         "table t (a INT,\n    b INT\n)\n  1 , 2\n",
     );
     check(
-        "expect\n key  k : \"v\"  no ttl\n writes:none\n charges:  a  b  1\n t 1 , 'x' :  a  1,b NULL\n client A:  done",
-        "expect\n  key k: \"v\" no ttl\n  writes: none\n  charges: a b 1\n  t 1, 'x': a 1, b NULL\n  client A: done\n",
+        "expect\n key  k : \"v\"  no ttl\n t 1: none%\n writes:none\n charges:  a  b  1\n t 1 , 'x' :  a  1,b NULL\n client A:  done",
+        "expect\n  key k: \"v\" no ttl\n  t 1: none %\n  writes: none\n  charges: a b 1\n  t 1, 'x': a 1, b NULL\n  client A: done\n",
     );
 }
 
@@ -331,7 +331,13 @@ fn blocks_that_are_wrong() {
         "expect\n\nexpect\n",
         &["line 3, column 1: there are other expectations on line 1: expected one `expect` block"],
     );
-    check("script", ["line 1, column 7: the script's name is missing: expected letters, digits, `_` or `-`, beginning with a letter", "line 1, column 1: the script is empty: expected indented lines of Lua under it"].map(|s| s).iter().rev().copied().collect::<Vec<_>>().as_slice());
+    check(
+        "script",
+        &[
+            "line 1, column 1: the script is empty: expected indented lines of Lua under it",
+            "line 1, column 7: the script's name is missing: expected letters, digits, `_` or `-`, beginning with a letter",
+        ],
+    );
     check(
         "watch lck a",
         &[
@@ -909,4 +915,247 @@ fn expectations_that_are_wrong() {
         "t 1 a 1",
         &["line 4, column 7: the primary key has no `:` behind it: expected `:`"],
     );
+}
+
+#[test]
+fn what_stands_before_the_schedule_is_tried() {
+    let near = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near";
+    check(
+        "table t",
+        &[
+            "line 1, column 8: the columns are missing: expected `(` and the columns as in CREATE TABLE, such as `(sku VARCHAR(32) PRIMARY KEY)`",
+        ],
+    );
+    check(
+        "table",
+        &["line 1, column 6: the name is missing: expected a name as in SQL"],
+    );
+    check(
+        "table t (a INT,\n  b INT\n",
+        &["line 1, column 15: the columns' parenthesis is never closed: expected `)`"],
+    );
+    check(
+        "table t (a INT, b INTT)",
+        &[&format!(
+            "line 1, column 19: ERROR 1064 (42000): {near} 'INTT)' at line 1: expected what MySQL takes"
+        )],
+    );
+    check(
+        "table t (a INT,\n  b INTT\n)\n",
+        &[&format!(
+            "line 2, column 5: ERROR 1064 (42000): {near} 'INTT\n)' at line 2: expected what MySQL takes"
+        )],
+    );
+    check(
+        "table t (a INT)\n  1\n\n  'x'\n  1, 2\n  1), (2\n",
+        &[
+            "line 4, column 3: ERROR 1366 (HY000): Incorrect integer value: 'x' for column 'a' at row 1: expected what MySQL takes",
+            "line 5, column 3: ERROR 1136 (21S01): Column count doesn't match value count at row 1: expected what MySQL takes",
+            "line 6, column 3: the parentheses are not balanced: expected one row's values with commas between them",
+        ],
+    );
+    check(
+        "table t (a INT PRIMARY KEY)\n  1\n  1\n",
+        &[
+            "line 3, column 3: ERROR 1062 (23000): Duplicate entry '1' for key 't.PRIMARY': expected what MySQL takes",
+        ],
+    );
+    check(
+        "table t (a INT)\n  {x}\n",
+        &["line 2, column 3: `{x}` has no value before the schedule: expected a literal"],
+    );
+    check(
+        "table t (a INT)\ntable t (a INT)\n",
+        &[
+            "line 2, column 9: ERROR 1050 (42S01): Table 't' already exists: expected what MySQL takes",
+        ],
+    );
+    check(
+        "database\n  INSERT INTO t VALUES (1)\n  DELETE FROM t\n",
+        &[
+            "line 2, column 3: ERROR 1146 (42S02): Table 'test.t' doesn't exist: expected what MySQL takes",
+        ],
+    );
+    check(
+        "table t (a INT)\ndatabase\n  INSERT INTO t\n    VALUES (1\n",
+        &[&format!(
+            "line 4, column 14: ERROR 1064 (42000): {near} '' at line 2: expected what MySQL takes"
+        )],
+    );
+    check(
+        "store\n  SET k\n  NONSENSE\n  INCR k",
+        &[
+            "line 2, column 3: ERR wrong number of arguments for 'set' command: expected a command that succeeds",
+            "line 3, column 3: ERR unknown command 'NONSENSE', with args beginning with: : expected a command that succeeds",
+        ],
+    );
+    check(
+        "store\n  BLPOP k 0\n",
+        &[
+            "line 2, column 3: this command waits for ever: expected a command that is answered at once",
+        ],
+    );
+    check(
+        "store\n  SELECT 1\n",
+        &[
+            "line 2, column 3: only Redis commands stand under `store`: expected a Redis command; statements stand under `database`",
+        ],
+    );
+    check(
+        "store\n  SET k {me}\n",
+        &[
+            "line 2, column 9: `{me}` has no value before the schedule: expected a literal; in quotes it stands for itself",
+        ],
+    );
+    check("store\n  SET k \"{me}\"\n", &[]);
+    let t = "table t (a INT PRIMARY KEY, b INT)\n";
+    let with = |line: &str, expected: &[&str]| check(&format!("{t}{line}"), expected);
+    with(
+        "watch fence s.a",
+        &["line 2, column 13: no table is called `s`: expected `t`"],
+    );
+    with(
+        "watch stock t.c",
+        &["line 2, column 15: the table `t` has no column `c`: expected `a` or `b`"],
+    );
+    with("watch stock t.B", &[]);
+    with(
+        "expect\n  s 1: b 2",
+        &["line 3, column 3: no table is called `s`: expected `t`"],
+    );
+    with(
+        "expect\n  t 1: c 2",
+        &["line 3, column 8: the table `t` has no column `c`: expected `a` or `b`"],
+    );
+    with(
+        "expect\n  t 1, 2: b 2",
+        &["line 3, column 3: the primary key of `t` has 1 and not 2 columns: expected a"],
+    );
+    with(
+        "expect\n  t 1: b two",
+        &[
+            "line 3, column 10: `two` is no literal: expected an SQL literal, such as 'sku-1', 8 or NULL",
+        ],
+    );
+    with(
+        "table u (a INT)\nexpect\n  u 1: a 1",
+        &[
+            "line 4, column 3: the table `u` has no primary key: expected a table whose rows have a name",
+        ],
+    );
+}
+
+#[test]
+fn scenarios_have_limits() {
+    let too_many = |text: &str, expected: &str| {
+        let errors = read(text).expect_err("it is too much");
+        assert_eq!(errors[0].to_string(), expected);
+    };
+    too_many(
+        &"#".repeat(limits::TEXT + 1),
+        "line 1, column 1: the text is 1048577 bytes long: expected at most 1048576 bytes",
+    );
+    too_many(
+        &"\n".repeat(limits::LINES + 1),
+        "line 20001, column 1: the text has 20001 lines: expected at most 20000",
+    );
+    too_many(
+        &format!("# {}", "x".repeat(limits::LINE)),
+        "line 1, column 1: the line is 8194 bytes long: expected at most 8192 bytes",
+    );
+    let lines = |line: &str, count: usize| format!("{line}\n").repeat(count);
+    too_many(
+        &format!(
+            "client A\nschedule\n{}",
+            lines("  A> PING", limits::ACTIONS + 1)
+        ),
+        "line 10003, column 3: too many actions: expected at most 10000",
+    );
+    too_many(
+        &format!("protocol p\n{}", lines("  s: PING", limits::STEPS + 1)),
+        "line 202, column 3: too many steps: expected at most 200",
+    );
+    too_many(
+        &format!(
+            "protocol p\n  s: PING\n{}",
+            lines("    on 1", limits::CLAUSES + 1)
+        ),
+        "line 53, column 5: too many clauses: expected at most 50",
+    );
+    let named = |what: &str, count: usize, body: &str| -> String {
+        (0..count)
+            .map(|number| format!("{what} n{number}{body}\n"))
+            .collect()
+    };
+    too_many(
+        &named("protocol", limits::PROTOCOLS + 1, "\n  a: PING"),
+        "line 129, column 10: too many protocols: expected at most 64",
+    );
+    too_many(
+        &named("script", limits::SCRIPTS + 1, "\n  return 1"),
+        "line 129, column 8: too many scripts: expected at most 64",
+    );
+    too_many(
+        &named("table", limits::TABLES + 1, " (a INT)"),
+        "line 65, column 7: too many tables: expected at most 64",
+    );
+    too_many(
+        &named("client", limits::CLIENTS + 1, ""),
+        "line 65, column 8: too many clients: expected at most 64",
+    );
+    too_many(
+        &format!("store\n{}", lines("  PING", limits::INITIAL + 1)),
+        "line 2002, column 3: too many commands before the schedule: expected at most 2000",
+    );
+    too_many(
+        &format!("table t (a INT)\n{}", lines("  1", limits::INITIAL)),
+        "line 2001, column 3: too many statements before the schedule: expected at most 2000",
+    );
+    too_many(
+        &format!(
+            "expect\n{}",
+            lines("  key k: none", limits::EXPECTATIONS + 1)
+        ),
+        "line 1002, column 3: too many expectations: expected at most 1000",
+    );
+    too_many(
+        &format!("client {}", "n".repeat(limits::NAME + 1)),
+        "line 1, column 8: the client's name is 65 characters long: expected at most 64",
+    );
+    let effects = vec!["sells 1"; limits::ITEMS + 1].join(", ");
+    too_many(
+        &format!("protocol p\n  a: PING\n    on 1: {effects}"),
+        "line 3, column 299: too many effects: expected at most 32",
+    );
+    let wrong = read(&lines("wrong", 300)).expect_err("it is wrong");
+    assert_eq!(wrong.len(), 101);
+    assert_eq!(wrong[100].message, "200 more errors are not shown");
+}
+
+/// Texts of the largest size that would take long if anything looked twice at what it has passed.
+#[test]
+fn reading_takes_time_in_proportion_to_the_text() {
+    let line = |piece: &str| {
+        let line = format!("  {}", piece.repeat((limits::LINE - 2) / piece.len()));
+        format!("{line}\n").repeat(limits::TEXT / (line.len() + 2))
+    };
+    let texts = [
+        format!("expect\n{}", line("\\'")),
+        format!("schedule\n{}", line("=> '")),
+        format!("schedule\n{}", line("A> ")),
+        format!("protocol p\n{}", line("on {a}, ")),
+        format!("store\n{}", line("{a} ")),
+        format!("table t (\n{}", line("(")),
+        "client a, ".repeat(limits::TEXT / 11),
+        "table t (\n".repeat(limits::LINES - 1),
+        "x\n\n#\n".repeat(limits::LINES / 3),
+        "expect\n".repeat(limits::LINES - 1),
+    ];
+    for text in texts {
+        assert!(text.len() <= limits::TEXT);
+        let started = std::time::Instant::now();
+        assert!(read(&text).is_err());
+        // A few hundred milliseconds without optimization; something that looks twice takes minutes.
+        assert!(started.elapsed().as_secs() < 20, "{}", &text[..40]);
+    }
 }

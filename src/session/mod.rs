@@ -251,10 +251,7 @@ impl Session {
                     .map(|()| Some(format!("{name} is removed")))
             }
             Msg::AddProtocol(name) => {
-                let story = scenario::library::protocol_named(&name)
-                    .and_then(|known| scenario::library::story_named(known.story))
-                    .ok_or_else(|| format!("the library has no protocol {name}"))?;
-                let text = scenario::edit::add_protocol(&self.text(), story.text, &name)
+                let text = scenario::edit::add_protocol(&self.text(), &name)
                     .map_err(|errors| first(&errors))?;
                 self.replace(text, self.cursor)
                     .map(|()| Some(format!("The protocol {name} is there")))
@@ -797,7 +794,10 @@ fn mismatches(reading: &Reading, timeline: &Timeline) -> Vec<Mismatch> {
                     .unwrap_or_else(|| "no reply".to_string()),
                 (None, None) => return None,
             };
-            let same = refused.is_none() && expected.as_deref() == Some(got.as_str());
+            let same = refused.is_none()
+                && expected
+                    .as_deref()
+                    .is_some_and(|expected| scenario::check::is_same_reply(expected, &got));
             (!same).then(|| Mismatch {
                 action,
                 expected: expected.unwrap_or_default(),

@@ -150,8 +150,9 @@ fn row(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<ExpectedClaim
         }
     }
     colon(cursor, "the primary key", errors)?;
-    if cursor.eat_words("none") {
-        cursor.end("the end of the expectation", errors)?;
+    // A column can be called `none`; the word alone says that there is no row.
+    let mut ahead = cursor.clone();
+    if ahead.eat_words("none") && ahead.is_at_end() {
         return Some(ExpectedClaim::Row {
             table,
             key,
