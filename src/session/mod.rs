@@ -9,6 +9,8 @@
 //! until it parses.
 
 mod document;
+#[cfg(test)]
+mod tests;
 
 pub use document::Document;
 

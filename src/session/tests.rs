@@ -1,0 +1,328 @@
+//! What a user does on the page, without the page.
+
+use super::{Msg, Notice, Session};
+use crate::sim::action::{Action, ClientId, LatchPoint, Who};
+
+const A: ClientId = ClientId(0);
+const B: ClientId = ClientId(1);
+
+/// A story of the library, with its schedule played up to here.
+fn story(name: &str, cursor: Option<usize>) -> Session {
+    let text = crate::scenario::library::story_named(name).unwrap().text;
+    Session::new(text, cursor).unwrap()
+}
+
+/// The story's set-up with an empty schedule and no expectations.
+fn fresh(name: &str) -> Session {
+    let text = crate::scenario::library::story_named(name).unwrap().text;
+    let (setup, _) = text.split_once("\nschedule").unwrap();
+    Session::new(&format!("{setup}\nschedule\n"), None).unwrap()
+}
+
+/// Does it, and expects that nothing is refused.
+fn does(session: &mut Session, msg: Msg) -> Vec<String> {
+    let told = session.update(msg.clone()).into_iter();
+    told.map(|notice| match notice {
+        Notice::Said(said) => said,
+        Notice::Refused(why) => panic!("{msg:?} was refused: {why}"),
+    })
+    .collect()
+}
+
+/// Tries it, and expects this refusal.
+fn refuses(session: &mut Session, msg: Msg, expected: &str) {
+    let before = session.text();
+    assert_eq!(
+        session.update(msg),
+        vec![Notice::Refused(expected.to_string())]
+    );
+    assert_eq!(session.text(), before, "a refusal changes nothing");
+}
+
+fn press_step(session: &mut Session, client: ClientId) {
+    let action = session.next_step(client).unwrap();
+    does(session, Msg::Act(action));
+}
+
+fn schedule(session: &Session) -> Vec<String> {
+    let text = session.text();
+    let lines = text.lines().skip_while(|line| *line != "schedule").skip(1);
+    lines
+        .take_while(|line| line.starts_with("  "))
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+/// The text says the same as the page: reading it again gives the same worlds.
+fn see_the_same_when_read_again(session: &Session) {
+    let again = Session::new(&session.text(), Some(session.cursor())).unwrap();
+    assert_eq!(again.world(), session.world());
+    assert_eq!(again.timeline().entries(), session.timeline().entries());
+    assert_eq!(again.verdicts(), session.verdicts());
+    assert!(again.mismatches().is_empty(), "{:?}", again.mismatches());
+}
+
+#[test]
+fn split_acquire_by_clicks_writes_the_story() {
+    let mut session = fresh("07a-split-acquire");
+    press_step(&mut session, A);
+    does(
+        &mut session,
+        Msg::ToggleLatch {
+            client: A,
+            at: LatchPoint::Before(1),
+        },
+    );
+    does(
+        &mut session,
+        Msg::Act(Action::Advance {
+            milliseconds: 10_001,
+        }),
+    );
+    for _ in 0..3 {
+        press_step(&mut session, B);
+    }
+    let step = session.next_step(A).unwrap();
+    refuses(
+        &mut session,
+        Msg::Act(step),
+        "A is paused before token: resume A first",
+    );
+    does(
+        &mut session,
+        Msg::ToggleLatch {
+            client: A,
+            at: LatchPoint::Before(1),
+        },
+    );
+    does(&mut session, Msg::Run(A));
+    does(
+        &mut session,
+        Msg::Type {
+            who: Who::Operator,
+            source: "GET lock:sku-1".to_string(),
+        },
+    );
+    assert_eq!(
+        schedule(&session),
+        [
+            "A acquire => OK",
+            "pause A before token",
+            "clock +10001ms",
+            "B acquire => OK",
+            "B token => 1",
+            "B write => 1 row",
+            "resume A",
+            "A token => 2",
+            "A write => 1 row",
+            "A release => 0",
+            "operator> GET lock:sku-1 => \"B-1\"",
+        ]
+    );
+    see_the_same_when_read_again(&session);
+}
+
+#[test]
+fn acting_in_the_past_keeps_the_old_branch_and_undo_brings_it_back() {
+    let mut session = story("07a-split-acquire", Some(3));
+    let whole = session.text();
+    let said = does(&mut session, Msg::Act(Action::Crash { client: A }));
+    let name = "Split acquire: a token that is newer than its lock, before action 4";
+    assert_eq!(said, [format!("The old branch is kept as “{name}”")]);
+    assert_eq!(
+        schedule(&session).last().map(String::as_str),
+        Some("crash A")
+    );
+    assert!(
+        !session.text().contains("expect"),
+        "it spoke of a schedule that is no more"
+    );
+    assert_eq!(session.branches()[0].text, whole);
+    assert_eq!(session.branches()[0].cursor, 3);
+    see_the_same_when_read_again(&session);
+
+    does(&mut session, Msg::Undo);
+    assert_eq!((session.text(), session.cursor()), (whole.clone(), 3));
+    does(&mut session, Msg::Redo);
+    assert_eq!(
+        schedule(&session).last().map(String::as_str),
+        Some("crash A")
+    );
+    does(&mut session, Msg::SwitchBranch(0));
+    assert_eq!((session.text(), session.cursor()), (whole, 3));
+    assert!(session.branches()[0].text.contains("crash A"));
+}
+
+#[test]
+fn every_change_is_undone_and_done_again() {
+    let mut session = fresh("10a-counter-wiped");
+    let changes = [
+        Msg::Run(A),
+        Msg::Act(Action::AdvanceToNextDeadline),
+        Msg::Act(Action::Wipe {
+            key: b"fence:sku-1".to_vec(),
+        }),
+        Msg::Reseed(0),
+        Msg::AddClient {
+            name: "Z".to_string(),
+            protocol: None,
+        },
+        Msg::Type {
+            who: Who::Client(A),
+            source: "SELECT MAX(fence_token) FROM inventory".to_string(),
+        },
+        Msg::AddProtocol("setnx-expire".to_string()),
+        Msg::PinExpectations,
+        Msg::RemoveClient(B),
+    ];
+    let mut texts = vec![session.text()];
+    for change in changes {
+        // Some of these are not possible in this scenario; then there is nothing to undo.
+        let told = session.update(change);
+        if !told
+            .iter()
+            .any(|notice| matches!(notice, Notice::Refused(_)))
+        {
+            texts.push(session.text());
+        }
+    }
+    assert!(texts.len() > 5, "{}", texts.len());
+    for text in texts.iter().rev().skip(1) {
+        does(&mut session, Msg::Undo);
+        assert_eq!(&session.text(), text);
+    }
+    refuses(&mut session, Msg::Undo, "there is nothing to undo");
+    for text in &texts[1..] {
+        does(&mut session, Msg::Redo);
+        assert_eq!(&session.text(), text);
+    }
+    refuses(&mut session, Msg::Redo, "there is nothing to do again");
+    see_the_same_when_read_again(&session);
+}
+
+#[test]
+fn reseeding_is_two_visible_lines() {
+    let mut session = story("10a-counter-wiped", None);
+    let before = schedule(&session).len();
+    does(&mut session, Msg::Reseed(0));
+    let lines = schedule(&session).split_off(before);
+    let [select, set] = lines.as_slice() else {
+        panic!("{lines:?}")
+    };
+    let seed = select
+        .strip_prefix("operator> SELECT MAX(fence_token) FROM inventory => ")
+        .unwrap();
+    assert_eq!(set, &format!("operator> SET fence:sku-1 {seed} => OK"));
+}
+
+#[test]
+fn a_text_that_does_not_parse_leaves_the_last_good_one() {
+    let mut session = story("07a-split-acquire", None);
+    let good = session.text();
+    let bad = good.replace("client A, B: split-acquire", "client A, B: split-aquire");
+    does(&mut session, Msg::Edit(bad.clone()));
+    assert_eq!((session.text(), session.edited_text()), (good.clone(), bad));
+    let line = good
+        .lines()
+        .position(|line| line.starts_with("client"))
+        .unwrap()
+        + 1;
+    assert_eq!(
+        session
+            .errors()
+            .iter()
+            .map(|error| error.line)
+            .collect::<Vec<_>>(),
+        [line]
+    );
+    let why = session.why_not_writable().unwrap();
+    assert!(
+        why.starts_with(&format!("the text does not parse: line {line}: ")),
+        "{why}"
+    );
+    refuses(&mut session, Msg::Act(Action::Crash { client: A }), &why);
+    does(&mut session, Msg::Undo);
+    assert_eq!(session.edited_text(), good);
+    assert!(session.errors().is_empty());
+}
+
+#[test]
+fn editing_replays_and_keeps_the_cursor_at_the_end() {
+    let mut session = story("07a-split-acquire", None);
+    let edited = session.text().replace(
+        "A write                => 1 row",
+        "A write                => 0 rows",
+    );
+    let edited = edited.replace("A write      => 1 row", "A write      => 0 rows");
+    does(&mut session, Msg::Edit(edited.clone()));
+    assert_eq!(session.text(), edited);
+    assert_eq!(session.cursor(), session.timeline().len());
+    let [mismatch] = session.mismatches() else {
+        panic!("{:?}", session.mismatches())
+    };
+    assert_eq!(
+        (mismatch.expected.as_str(), mismatch.got.as_str()),
+        ("0 rows", "1 row")
+    );
+    does(&mut session, Msg::Undo);
+    assert!(session.mismatches().is_empty());
+}
+
+#[test]
+fn opening_another_text_keeps_changed_work() {
+    let mut session = story("07a-split-acquire", None);
+    let other = crate::scenario::library::story_named("01-everything-right")
+        .unwrap()
+        .text;
+    let open = Msg::Open {
+        text: other.to_string(),
+        cursor: Some(0),
+    };
+    assert!(
+        does(&mut session, open.clone()).is_empty(),
+        "nothing was changed, so nothing is kept"
+    );
+    assert_eq!((session.cursor(), session.branches().len()), (0, 0));
+    press_step(&mut session, A);
+    let changed = session.text();
+    does(&mut session, open);
+    let kept: Vec<&str> = session
+        .branches()
+        .iter()
+        .map(|branch| branch.text.as_str())
+        .collect();
+    assert_eq!(
+        kept,
+        [other, changed.as_str()],
+        "the future that was left, then the work"
+    );
+}
+
+#[test]
+fn run_ends_where_only_others_can_help() {
+    let mut session = fresh("07a-split-acquire");
+    press_step(&mut session, A);
+    does(&mut session, Msg::Run(B));
+    assert_eq!(schedule(&session), ["A acquire => OK", "B acquire => nil"]);
+    let action = session.next_step(B).unwrap();
+    refuses(
+        &mut session,
+        Msg::Act(action),
+        "B waits on its own timer for another 100 ms",
+    );
+}
+
+#[test]
+fn a_click_among_ten_thousand_applies_one_action() {
+    // Worlds are not replayed: the entries that are there stay the very same ones.
+    let mut session = fresh("07a-split-acquire");
+    for _ in 0..200 {
+        does(&mut session, Msg::Act(Action::Advance { milliseconds: 1 }));
+    }
+    let first = session.timeline().entries()[0].clone();
+    does(&mut session, Msg::GoTo(77));
+    assert_eq!(session.world().now, 77);
+    does(&mut session, Msg::GoTo(200));
+    assert_eq!(session.timeline().entries()[0], first);
+    see_the_same_when_read_again(&session);
+}
