@@ -318,9 +318,11 @@ impl Session {
         &self.moment.world
     }
 
-    /// The verdicts at the cursor, as if the schedule ended there.
+    /// The verdicts at the cursor; what a client that is still at work may put right is left open.
     pub fn verdicts(&self) -> Vec<(Property, Verdict)> {
-        self.moment.judge.verdicts(self.setup(), &self.moment.world)
+        self.moment
+            .judge
+            .verdicts_so_far(self.setup(), &self.moment.world)
     }
 
     /// The replies that differ from what stands behind `=>`, in order.
