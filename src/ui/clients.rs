@@ -725,10 +725,23 @@ fn add_client(desk: Desk) -> AnyView {
     let (name_id, protocol_id) = (fresh_id(), fresh_id());
     let name = NodeRef::<leptos::html::Input>::new();
     let protocol = NodeRef::<leptos::html::Select>::new();
+    // The options are drawn anew when a protocol comes or goes; what was chosen stays chosen.
+    let chosen = RwSignal::new(None::<String>);
+    let choose = move |event| chosen.set(Some(event_target_value(&event)));
+    Effect::new(move || {
+        offer.with(|offer| offer.here.len() + offer.from_library.len());
+        let Some(chosen) = chosen.get() else { return };
+        request_animation_frame(move || {
+            if let Some(select) = protocol.get_untracked() {
+                select.set_value(&chosen);
+            }
+        });
+    });
     let add = move || {
         let (Some(name), Some(protocol)) = (name.get_untracked(), protocol.get_untracked()) else {
             return;
         };
+        chosen.set(Some(protocol.value()));
         add_this_client(desk, name.value().trim().to_string(), protocol.value());
         name.set_value(&offer.with_untracked(|offer| offer.name.clone()));
     };
@@ -766,7 +779,9 @@ fn add_client(desk: Desk) -> AnyView {
                 spellcheck="false"
             />
             <label class="hidden-but-read" for=protocol_id.clone()>"Its protocol"</label>
-            <select class="select clients__protocols" id=protocol_id node_ref=protocol>{options}</select>
+            <select class="select clients__protocols" id=protocol_id node_ref=protocol on:change=choose>
+                {options}
+            </select>
             {button}
         </form>
     }

@@ -36,6 +36,8 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
 use crate::session::Session;
+pub use picture::Drawing;
+
 use controls::list;
 use desk::{Desk, Dock, Tab};
 

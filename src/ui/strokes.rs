@@ -3,8 +3,8 @@
 use super::ink::{Ink, numbers};
 use super::words;
 use crate::diagram::{
-    Fate, Holder, Kind, Lane, LanePlaces, LatchChange, LeaseEnd, Part, Run, Shown, TokenPlace,
-    WriteVerdict,
+    Fate, Fault, Holder, Kind, Lane, LanePlaces, LatchChange, LeaseEnd, Part, Run, Shown,
+    TokenPlace, WriteVerdict,
 };
 use crate::sim::action::{ClientId, Who};
 use crate::sim::event::BeliefEnd;
@@ -79,7 +79,9 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
             ink.circle("p-dot", at.x, at.y, 3);
             beside(ink, &at, "p-mono p-halo", &part.label);
         }
-        Kind::Fault(_) => fault(ink, &at, part),
+        Kind::Fault(Fault::Expire(_) | Fault::Wipe(_)) => fault(ink, &at, part),
+        // What it led to is drawn.
+        Kind::Fault(Fault::Crash | Fault::LoseReply(_)) => {}
         Kind::Latch { change, .. } => latch(ink, &at, *change, &part.label),
         Kind::Woke(_) => ink.text("p-halo", at.x + 14, at.y + 4, part.label.clone()),
         Kind::Run(_, run) => ran(ink, &at, run, &part.label),

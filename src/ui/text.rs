@@ -424,7 +424,13 @@ fn draw_row(row: Row) -> AnyView {
     let pieces: Vec<AnyView> = pieces.into_iter().map(draw_piece).collect();
     let message = message.map(|(column, words)| {
         let left = (column.saturating_sub(1)).to_string() + "ch";
-        view! { <span class="text__message" style:left=left>{words}</span> }
+        // Far to the right it stands to the left of its place, where it is seen.
+        let class = if column > 28 {
+            "text__message text__message--left"
+        } else {
+            "text__message"
+        };
+        view! { <span class=class style:left=left>{words}</span> }
     });
     view! { <span class=class>{pieces}{message}</span> }.into_any()
 }
