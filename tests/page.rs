@@ -1,15 +1,31 @@
-//! The page's components in a real browser, without a server and without the rest of the page.
+//! The page's components in a real browser, used as a visitor uses them: by what stands on buttons and beside fields.
 #![cfg(all(target_arch = "wasm32", feature = "ui"))]
 #![allow(clippy::unwrap_used, reason = "clippy knows no tests but `#[test]`")]
 
+mod support {
+    pub mod visitor;
+}
+
+use latchkey::scenario::library;
+use support::visitor::Visitor;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_browser);
 
+fn story(name: &str) -> &'static str {
+    library::story_named(name).unwrap().text
+}
+
+/// Two clients of the split acquire, and nothing done yet.
+fn at_the_start() -> String {
+    let text = story("07a-split-acquire");
+    text[..text.find("\nschedule").unwrap()].to_string()
+}
+
 #[wasm_bindgen_test]
 fn mounting_replaces_the_loading_notice() {
     let document = web_sys::window().unwrap().document().unwrap();
-    let place = document.create_element("main").unwrap();
+    let place = document.create_element("div").unwrap();
     place.set_id("page");
     place.set_text_content(Some("loading"));
     document.body().unwrap().append_child(&place).unwrap();
@@ -17,4 +33,247 @@ fn mounting_replaces_the_loading_notice() {
     assert!(!place.text_content().unwrap().contains("loading"));
     assert!(place.query_selector("h1").unwrap().is_some());
     place.remove();
+}
+
+#[wasm_bindgen_test]
+async fn the_stale_write_of_story_7_is_flagged() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    page.sees_title("Split acquire: a token that is newer than its lock");
+    page.sees_verdict(
+        "A stale write is never accepted after a newer holder's write",
+        "broken",
+    );
+    page.sees_verdict("Tokens are never handed out twice", "holds");
+    page.sees_verdict("Stock is never negative", "not tested");
+    page.sees_writes(&["accepted", "stale, accepted"]);
+    page.sees_row("inventory", &["'sku-1'", "8", "2"]);
+    page.sees_cursor(12, 12);
+}
+
+#[wasm_bindgen_test]
+async fn steps_latches_and_the_lapse_make_a_stale_holder() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.sees_belief("A", "Does not believe that it holds a lock.");
+    page.presses_latch("Latch A before token").await;
+    page.presses("A", "Run").await;
+    page.sees_reply("A", "acquire", "OK");
+    page.sees_state("A", "paused");
+    page.sees_holder("lock:sku-1", "A");
+    page.sees_belief("A", "The store agrees: 10\u{202f}000 ms left.");
+    page.sees_why_not("A", "Step", "A is paused before token: resume A first");
+    page.sees_step("A", "token");
+
+    page.advances("10001").await;
+    page.sees_now("10.001 s");
+    page.sees_belief("A", "Stale: in the store the lock is free.");
+    page.presses("B", "Step").await;
+    page.sees_belief("A", "Stale: the store says B holds it.");
+    page.sees_holder("lock:sku-1", "B");
+    page.presses("B", "Run").await;
+    page.sees_state("B", "done");
+
+    page.presses("A", "Resume").await;
+    page.presses("A", "Step").await;
+    page.presses("A", "Step").await;
+    page.sees_writes(&["accepted", "stale, accepted"]);
+    page.sees_changed_row("inventory", &["'sku-1'", "98", "12"]);
+    page.sees_verdict(
+        "A stale write is never accepted after a newer holder's write",
+        "broken",
+    );
+    page.sees_line("  A write                => 1 row");
+}
+
+#[wasm_bindgen_test]
+async fn a_button_that_cannot_be_pressed_says_why() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.presses("A", "Crash").await;
+    page.sees_state("A", "crashed");
+    page.presses("A", "Step").await;
+    page.hears("A has crashed: restart A first");
+    page.sees_cursor(1, 1);
+    page.presses("A", "Restart").await;
+    page.sees_state("A", "running");
+    page.presses("A", "Lose reply").await;
+    page.sees_reply("A", "acquire", "lost");
+    page.sees_state("A", "stopped");
+}
+
+#[wasm_bindgen_test]
+async fn the_focus_stays_on_the_button_that_was_pressed() {
+    let page = Visitor::opens(&at_the_start()).await;
+    let step = page.button("A", "Step");
+    let card = page.card("A");
+    step.focus().unwrap();
+    step.click();
+    page.waits().await;
+    assert!(page.has_focus(&step), "the button is still the same one");
+    assert!(
+        page.card("A").is_same_node(Some(&card)),
+        "the card is drawn in place"
+    );
+}
+
+#[wasm_bindgen_test]
+async fn acting_in_the_past_keeps_what_was_there() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    page.moves_cursor(7).await;
+    page.sees_cursor(7, 12);
+    page.sees_belief("A", "Stale: the store says B holds it.");
+    page.presses("B", "Step").await;
+    page.sees_cursor(8, 8);
+    page.hears("The old branch is kept as");
+    page.presses_on_page("Branches 1").await;
+    page.presses_starting("Open “").await;
+    page.sees_cursor(7, 12);
+    page.presses_on_page("Undo (U)").await;
+    page.sees_cursor(8, 8);
+    page.presses_on_page("Undo (U)").await;
+    page.sees_cursor(7, 12);
+    page.presses_on_page("Redo (R)").await;
+    page.sees_cursor(8, 8);
+}
+
+#[wasm_bindgen_test]
+async fn typing_replays_and_a_mistake_is_named_where_it_stands() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    let text = page.text();
+    page.types_text(&text.replace("clock +10001ms", "clock +5ms"))
+        .await;
+    page.sees_now("0.005 s");
+    page.sees_property_differing("The text expects OK, the reply is nil");
+
+    page.types_text(&text.replace("{me} NX", "{nobody} NX"))
+        .await;
+    page.sees_error("no variable is called `{nobody}`");
+    page.sees_now("0.005 s");
+    page.sees_why_not("A", "Step", "the text does not parse");
+    page.presses("A", "Step").await;
+    page.hears("the text does not parse: line 20");
+
+    page.types_text(&text).await;
+    page.sees_no_error();
+    page.sees_now("10.001 s");
+}
+
+#[wasm_bindgen_test]
+async fn consoles_print_as_the_servers_own_programs_do() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.types_command("SET greeting \"<b>hello</b>\"").await;
+    page.types_command("LRANGE greeting 0 -1").await;
+    page.types_command("SELECT * FROM inventory").await;
+    page.sees_console("OK");
+    page.sees_console("(error) WRONGTYPE");
+    page.sees_console("| sku-1 |  10 |           0 |");
+    assert_eq!(
+        page.count(".keys b"),
+        0,
+        "what somebody types never becomes markup"
+    );
+    page.sees_key("greeting", "\"<b>hello</b>\"");
+    page.recalls_command("ArrowUp", "SELECT * FROM inventory");
+    page.recalls_command("ArrowUp", "LRANGE greeting 0 -1");
+    page.recalls_command("ArrowDown", "SELECT * FROM inventory");
+    page.recalls_command("ArrowDown", "");
+}
+
+#[wasm_bindgen_test]
+async fn an_operator_expires_wipes_and_seeds_again() {
+    let page = Visitor::opens(story("10a-counter-wiped")).await;
+    page.moves_cursor(0).await;
+    page.presses_on_page("Lose the key fence:sku-1").await;
+    page.sees_no_key("fence:sku-1");
+    page.presses_starting("Reseed fence:sku-1").await;
+    page.sees_key("fence:sku-1", "\"5\"");
+    page.sees_console("SELECT MAX(fence_token) FROM inventory");
+    page.presses("A", "Step").await;
+    page.presses_starting("Expire now").await;
+    page.sees_no_key("lock:sku-1");
+}
+
+#[wasm_bindgen_test]
+async fn an_empty_page_becomes_ones_own() {
+    let page = Visitor::opens("").await;
+    page.chooses_protocol("split-acquire").await;
+    page.presses_starting("Add client A").await;
+    page.presses_starting("Add client B").await;
+    page.presses("A", "Step").await;
+    page.sees_holder("lock:sku-1", "A");
+    page.sees_line("client A, B: split-acquire");
+    page.presses_on_page("Remove client A").await;
+    assert_eq!(page.count(".client"), 1);
+    page.sees_cursor(0, 0);
+    // A protocol with parameters brings those of its story.
+    page.chooses_protocol("checkout").await;
+    page.presses_starting("Add client A").await;
+    page.sees_line("client A: checkout order=order-1");
+}
+
+#[wasm_bindgen_test]
+async fn the_library_opens_stories_beside_changed_work() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.presses("A", "Step").await;
+    page.presses_on_page("Choose a story of the library").await;
+    assert_eq!(page.count(".story"), library::stories().len());
+    page.opens_story("Atomic acquire").await;
+    page.hears("Your work is kept as");
+    page.sees_verdict(
+        "A stale write is never accepted after a newer holder's write",
+        "holds",
+    );
+    page.presses_on_page("Branches 1").await;
+    page.presses_starting("Open “").await;
+    page.sees_cursor(1, 1);
+}
+
+#[wasm_bindgen_test]
+async fn a_long_schedule_draws_what_is_seen() {
+    let mut text = at_the_start() + "\nschedule\n";
+    for action in 0..3000 {
+        text += if action % 3 == 0 {
+            "  operator> INCR fence:sku-1\n"
+        } else {
+            "  clock +1ms\n"
+        };
+    }
+    let page = Visitor::opens(&text).await;
+    page.sees_cursor(3000, 3000);
+    assert!(
+        page.count(".p-row") < 120,
+        "{} rows are drawn",
+        page.count(".p-row")
+    );
+    assert!(page.count(".scrub__ticks path") <= 120);
+    assert!(
+        page.count(".console__said") <= 100,
+        "the console shows the latest commands"
+    );
+    page.presses("A", "Step").await;
+    page.sees_cursor(3001, 3001);
+    assert!(page.picture_is_as_if_drawn_anew());
+}
+
+#[wasm_bindgen_test]
+async fn the_picture_follows_every_change() {
+    let page = Visitor::opens(story("13c-two-tokens-in-flight")).await;
+    page.moves_cursor(6).await;
+    page.presses_starting("Advance the clock by 1 s").await;
+    assert!(page.picture_is_as_if_drawn_anew());
+    page.presses_on_page("Undo (U)").await;
+    assert!(page.picture_is_as_if_drawn_anew());
+    page.types_text(&at_the_start()).await;
+    assert!(page.picture_is_as_if_drawn_anew());
+    page.presses("B", "Run").await;
+    page.presses_on_page("Undo (U)").await;
+    page.presses_on_page("Redo (R)").await;
+    assert!(page.picture_is_as_if_drawn_anew());
+}
+
+#[wasm_bindgen_test]
+async fn tabs_choose_what_is_shown() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.presses_tab("Console").await;
+    page.sees_attribute(".app", "data-dock", "consoles");
+    page.presses_tab("Servers").await;
+    page.sees_attribute(".app", "data-tab", "servers");
 }

@@ -9,10 +9,12 @@
 //! until it parses.
 
 mod document;
+mod shown;
 #[cfg(test)]
 mod tests;
 
 pub use document::Document;
+pub use shown::{Lease, TableNow};
 
 use std::sync::Arc;
 
@@ -162,6 +164,8 @@ pub struct Session {
     /// The text as it was opened, to tell whether it was changed.
     opened: String,
     revision: u64,
+    /// How many of the first actions the last update left as they were.
+    unchanged: usize,
 }
 
 impl Session {
@@ -183,11 +187,13 @@ impl Session {
             branches: Vec::new(),
             opened: text.to_string(),
             revision: 0,
+            unchanged: 0,
         })
     }
 
     /// Does what the user asks, and gives what to tell them.
     pub fn update(&mut self, msg: Msg) -> Vec<Notice> {
+        self.unchanged = self.timeline.len();
         let outcome = match msg {
             Msg::GoTo(cursor) => {
                 self.go_to(cursor);
@@ -241,6 +247,10 @@ impl Session {
             Msg::AddClient { name, protocol } => {
                 let text = scenario::edit::add_client(&self.text(), &name, protocol.as_deref())
                     .map_err(|errors| first(&errors))?;
+                let text = match scenario::read(&text) {
+                    Ok(_) => text,
+                    Err(_) => with_parameters(&text, &name, protocol.as_deref()),
+                };
                 self.replace(text, self.cursor)
                     .map(|()| Some(format!("{name} is there")))
             }
@@ -344,6 +354,16 @@ impl Session {
     /// Grows with every change of text, cursor or branches.
     pub fn revision(&self) -> u64 {
         self.revision
+    }
+
+    /// How many of the schedule's first actions the last update left as they were, for whoever keeps something beside each.
+    pub fn unchanged(&self) -> usize {
+        self.unchanged
+    }
+
+    /// The text as it is being edited, while it does not parse.
+    pub fn draft(&self) -> Option<&str> {
+        self.draft.as_ref().map(|(draft, _)| draft.as_str())
     }
 
     /// Whether the text differs from what was opened.
@@ -467,6 +487,7 @@ impl Session {
         reading.expectations.clear();
         self.document.cut(self.cursor);
         self.timeline.truncate(self.cursor);
+        self.unchanged = self.unchanged.min(self.cursor);
         self.mismatches
             .retain(|mismatch| mismatch.action < self.cursor);
     }
@@ -636,6 +657,7 @@ impl Session {
 
     fn put(&mut self, text: &str, reading: Reading, cursor: usize) {
         self.timeline = replay(&reading);
+        self.unchanged = 0;
         self.document = document_of(text, &reading);
         self.mismatches = mismatches(&reading, &self.timeline);
         self.reading = Arc::new(reading);
@@ -672,6 +694,7 @@ impl Session {
                     self.document.take_last();
                 }
                 self.timeline.truncate(self.timeline.len() - lines.len());
+                self.unchanged = self.timeline.len();
                 self.go_to(*cursor);
             }
             Change::Replaced { before, .. } => self.restore(before)?,
@@ -774,6 +797,29 @@ pub fn client_of(action: &Action) -> Option<ClientId> {
         } => Some(*client),
         _ => None,
     }
+}
+
+/// Gives a client that was just added the parameters with which the library's story runs the same protocol.
+fn with_parameters(text: &str, name: &str, protocol: Option<&str>) -> String {
+    let parameters = protocol.and_then(parameters_in_library).unwrap_or_default();
+    let declaration = format!("client {name}: {}", protocol.unwrap_or_default());
+    let lines = text.lines().map(|line| match line == declaration {
+        true => format!("{line}{parameters}\n"),
+        false => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+/// ` order=order-1`, as the library's story writes it.
+fn parameters_in_library(protocol: &str) -> Option<String> {
+    let protocol = scenario::library::protocol_named(protocol)?;
+    let story = scenario::library::story_named(protocol.story)?;
+    let runs_it = |line: &&str| {
+        line.starts_with("client ") && line.split([' ', ',']).any(|word| word == protocol.name)
+    };
+    let line = story.text.lines().find(runs_it)?;
+    let words = line.split_whitespace().filter(|word| word.contains('='));
+    Some(words.map(|word| format!(" {word}")).collect())
 }
 
 fn replay(reading: &Reading) -> Timeline {

@@ -55,6 +55,30 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Whether a server answered with an error.
+    pub fn is_error(&self) -> bool {
+        match self {
+            Answer::Store(reply) | Answer::Gateway(reply) | Answer::Client(reply) => {
+                matches!(reply, Reply::Error(_))
+            }
+            Answer::Database(reply) => matches!(reply, SqlReply::Error(_)),
+            Answer::Lost => false,
+        }
+    }
+
+    /// The answer as redis-cli or mysql print it.
+    pub fn print_long(&self) -> String {
+        match self {
+            Answer::Store(reply) | Answer::Gateway(reply) | Answer::Client(reply) => {
+                reply.print_redis_cli()
+            }
+            Answer::Database(reply) => reply.print_mysql(),
+            Answer::Lost => "no reply".to_string(),
+        }
+    }
+}
+
 /// A value that a client's variable holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {

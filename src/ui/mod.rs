@@ -1,7 +1,45 @@
-//! The page: shows what the core says, and turns clicks into the core's words.
+//! The page: shows what the session says, and turns what the user does into messages to it.
+//!
+//! One file per panel; what they share stands in [`desk`], what they are made of in [`controls`], and everything that touches the
+//! browser beside drawing in [`browser`]. There is no rule of locks, stores or databases in here.
+
+pub mod browser;
+pub mod controls;
+pub mod desk;
+pub mod highlight;
+pub mod words;
+
+mod branches;
+mod charges;
+mod clients;
+mod console;
+mod header;
+mod help;
+mod ink;
+mod ledger;
+mod library;
+mod notices;
+mod over;
+mod picture;
+mod properties;
+mod rescue;
+mod share;
+mod shortcuts;
+mod sprite;
+mod store;
+mod strokes;
+mod table;
+mod text;
+mod transport;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
+
+use crate::session::Session;
+pub use picture::Drawing;
+
+use controls::list;
+use desk::{Desk, Dock, Tab};
 
 /// Puts the page where `index.html` says 'loading'.
 ///
@@ -15,11 +53,160 @@ pub fn mount() {
         .and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok())
         .expect("index.html holds the element that the page goes into");
     place.set_inner_html("");
-    leptos::mount::mount_to(place, Page).forget();
+    browser::set_theme(&browser::theme());
+    leptos::mount::mount_to(place, || {
+        let (session, told) = share::begin();
+        let desk = Desk::new(session);
+        rescue::watch_over(desk);
+        share::follow(desk);
+        shortcuts::listen(desk);
+        if !told.is_empty() {
+            set_timeout(move || desk.say(told.join(". ")), std::time::Duration::ZERO);
+        }
+        view! { <Page desk=desk /> }
+    })
+    .forget();
+}
+
+/// Puts a page on this session into an element, and gives its desk: without storage, address and keys, for tests of components.
+pub fn mount_on(place: web_sys::HtmlElement, session: Session) -> Desk {
+    let owner = Owner::new();
+    let desk = owner.with(|| Desk::new(session));
+    std::mem::forget(owner);
+    leptos::mount::mount_to(place, move || view! { <Page desk=desk /> }).forget();
+    desk
 }
 
 /// The whole page.
 #[component]
-pub fn Page() -> impl IntoView {
-    view! { <h1>"Latchkey"</h1> }
+fn Page(desk: Desk) -> impl IntoView {
+    let tab = move || match desk.tab.get() {
+        Tab::Clients => "clients",
+        Tab::Picture => "picture",
+        Tab::Servers => "servers",
+        Tab::Text => "text",
+    };
+    let dock = move || match desk.dock.get() {
+        Dock::Properties => "properties",
+        Dock::Text => "text",
+        Dock::Consoles => "consoles",
+    };
+    view! {
+        <sprite::Sprite />
+        <div class="app" data-tab=tab data-dock=dock>
+            <header::Header desk=desk />
+            {phone_tabs(desk)}
+            <main class="bench">
+                <clients::Clients desk=desk />
+                <picture::Picture desk=desk />
+                <div class="side">
+                    {servers(desk)}
+                    {dock_tabs(desk)}
+                    <properties::Properties desk=desk />
+                    <text::Text desk=desk />
+                    <console::Consoles desk=desk />
+                </div>
+            </main>
+            <transport::Transport desk=desk />
+            <notices::Status desk=desk />
+            <notices::Notice desk=desk />
+            <over::OverPage desk=desk />
+        </div>
+    }
+}
+
+fn servers(desk: Desk) -> AnyView {
+    let tables = desk.read(table::tables_of);
+    view! {
+        <section class="servers panel" aria-labelledby="h-servers">
+            <h2 class="hidden-but-read" id="h-servers">"Servers"</h2>
+            <div class="panel__body" tabindex="0">
+                <store::Store desk=desk />
+                {list(tables, table::draw)}
+                <ledger::Ledger desk=desk />
+                <charges::Charges desk=desk />
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+fn phone_tabs(desk: Desk) -> AnyView {
+    let tab = move |tab: Tab, words: &'static str| {
+        let is_shown = move || {
+            if desk.tab.get() == tab {
+                "true"
+            } else {
+                "false"
+            }
+        };
+        view! {
+            <button type="button" class="tabs__tab" role="tab" aria-selected=is_shown on:click=move |_| desk.tab.set(tab)>
+                {words}
+            </button>
+        }
+        .into_any()
+    };
+    view! {
+        <nav class="phone-tabs" role="tablist" aria-label="Panels">
+            {tab(Tab::Clients, "Clients")} {tab(Tab::Picture, "Picture")} {tab(Tab::Servers, "Servers")} {tab(Tab::Text, "Text")}
+        </nav>
+    }
+    .into_any()
+}
+
+fn dock_tabs(desk: Desk) -> AnyView {
+    let tab = move |dock: Dock, words: &'static str, controls: &'static str| {
+        let is_shown = move || {
+            if desk.dock.get() == dock {
+                "true"
+            } else {
+                "false"
+            }
+        };
+        let order = move || if desk.dock.get() == dock { "0" } else { "-1" };
+        view! {
+            <button
+                type="button"
+                class="tabs__tab"
+                role="tab"
+                aria-selected=is_shown
+                aria-controls=controls
+                tabindex=order
+                on:click=move |_| desk.dock.set(dock)
+                on:keydown=move |event| move_among_tabs(&event)
+            >
+                {words}
+            </button>
+        }
+        .into_any()
+    };
+    view! {
+        <div class="side__tabs tabs" role="tablist" aria-label="Below the servers">
+            {tab(Dock::Properties, "Properties", "dock-properties")}
+            {tab(Dock::Text, "Text", "dock-text")}
+            {tab(Dock::Consoles, "Console", "dock-consoles")}
+            <span class="panel__tools side__tools"><text::Tools desk=desk /></span>
+        </div>
+    }
+    .into_any()
+}
+
+/// Left and Right choose the tab beside.
+fn move_among_tabs(event: &web_sys::KeyboardEvent) {
+    let tab = event_target::<web_sys::HtmlElement>(event);
+    let beside = match event.key().as_str() {
+        "ArrowRight" => tab.next_element_sibling(),
+        "ArrowLeft" => tab.previous_element_sibling(),
+        _ => return,
+    };
+    let Some(beside) = beside.and_then(|beside| beside.dyn_into::<web_sys::HtmlElement>().ok())
+    else {
+        return;
+    };
+    if beside.get_attribute("role").as_deref() == Some("tab") {
+        beside.click();
+        let _ = beside.focus();
+        event.prevent_default();
+    }
 }

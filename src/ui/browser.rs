@@ -1,0 +1,378 @@
+//! Everything that the page does to the browser beside drawing: storage, the address, the clipboard, files, timers, themes.
+//!
+//! Each of these can be missing or refused (private windows, full disks, pages opened from a file, old browsers): nothing here
+//! panics, and what cannot be done says so.
+
+use leptos::prelude::*;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+
+/// How long something stays before its timer runs, in milliseconds.
+pub type Milliseconds = i32;
+
+const TEXT: &str = "latchkey.text";
+const DRAFT: &str = "latchkey.draft";
+const CURSOR: &str = "latchkey.cursor";
+const BRANCHES: &str = "latchkey.branches";
+const THEME: &str = "latchkey.theme";
+const STOPPED: &str = "latchkey.stopped";
+
+fn storage() -> Option<web_sys::Storage> {
+    window().local_storage().ok().flatten()
+}
+
+fn stored(key: &str) -> Option<String> {
+    storage()?.get_item(key).ok().flatten()
+}
+
+fn store(key: &str, value: &str) -> Result<(), String> {
+    let storage = storage().ok_or("the browser does not allow this page to keep anything")?;
+    match storage.set_item(key, value) {
+        Ok(()) => Ok(()),
+        Err(_) => Err("the browser's storage for this page is full or closed".to_string()),
+    }
+}
+
+fn forget(key: &str) {
+    if let Some(storage) = storage() {
+        let _ = storage.remove_item(key);
+    }
+}
+
+/// Work as the browser keeps it over a reload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The text as it was last good.
+    pub text: String,
+    /// The text as it was being edited, where that does not parse.
+    pub draft: Option<String>,
+    /// How many actions had been played.
+    pub cursor: usize,
+    /// Names, texts and cursors of the branches.
+    pub branches: Vec<(String, String, usize)>,
+}
+
+/// Keeps the work; says why where the browser refuses.
+pub fn keep(kept: &Kept) -> Result<(), String> {
+    let branches = js_sys::Array::new();
+    for (name, text, cursor) in &kept.branches {
+        let branch = js_sys::Array::of3(
+            &name.into(),
+            &text.into(),
+            &JsValue::from_f64(*cursor as f64),
+        );
+        branches.push(&branch);
+    }
+    let branches = js_sys::JSON::stringify(&branches)
+        .map(String::from)
+        .unwrap_or_default();
+    store(TEXT, &kept.text)?;
+    store(CURSOR, &kept.cursor.to_string())?;
+    store(BRANCHES, &branches)?;
+    match &kept.draft {
+        Some(draft) => store(DRAFT, draft),
+        None => {
+            forget(DRAFT);
+            Ok(())
+        }
+    }
+}
+
+/// The work that was kept; `None` when there is none.
+pub fn kept() -> Option<Kept> {
+    let text = stored(TEXT)?;
+    let cursor = stored(CURSOR).and_then(|cursor| cursor.parse().ok());
+    Some(Kept {
+        text,
+        draft: stored(DRAFT),
+        cursor: cursor.unwrap_or(usize::MAX),
+        branches: stored(BRANCHES)
+            .map(|text| branches_of(&text))
+            .unwrap_or_default(),
+    })
+}
+
+fn branches_of(text: &str) -> Vec<(String, String, usize)> {
+    let Ok(list) = js_sys::JSON::parse(text) else {
+        return Vec::new();
+    };
+    let Ok(list) = list.dyn_into::<js_sys::Array>() else {
+        return Vec::new();
+    };
+    list.iter()
+        .filter_map(|branch| {
+            let branch = branch.dyn_into::<js_sys::Array>().ok()?;
+            let cursor = branch.get(2).as_f64()?;
+            Some((
+                branch.get(0).as_string()?,
+                branch.get(1).as_string()?,
+                cursor as usize,
+            ))
+        })
+        .collect()
+}
+
+/// Remembers that the page stopped over a mistake of its own, so that it does not open the same work at once again.
+pub fn remember_that_it_stopped() {
+    let _ = store(STOPPED, "1");
+}
+
+/// Whether the page stopped when it was last open; asks once.
+pub fn it_stopped() -> bool {
+    let stopped = stored(STOPPED).is_some();
+    forget(STOPPED);
+    stopped
+}
+
+/// `light`, `dark`, or nothing for what the system says.
+pub fn theme() -> String {
+    stored(THEME)
+        .filter(|theme| theme == "light" || theme == "dark")
+        .unwrap_or_default()
+}
+
+/// Shows this theme and remembers it.
+pub fn set_theme(theme: &str) {
+    if let Some(root) = document().document_element() {
+        let _ = match theme {
+            "" => root.remove_attribute("data-theme"),
+            theme => root.set_attribute("data-theme", theme),
+        };
+    }
+    match theme {
+        "" => forget(THEME),
+        theme => {
+            let _ = store(THEME, theme);
+        }
+    }
+}
+
+/// What stands behind `#` in the address; empty when nothing does.
+pub fn fragment() -> String {
+    window()
+        .location()
+        .hash()
+        .unwrap_or_default()
+        .trim_start_matches('#')
+        .to_string()
+}
+
+/// The page's address with this fragment (none when it is empty).
+pub fn address_with(fragment: &str) -> String {
+    let whole = window().location().href().unwrap_or_default();
+    let page = whole.split('#').next().unwrap_or_default();
+    match fragment {
+        "" => page.to_string(),
+        fragment => page.to_string() + "#" + fragment,
+    }
+}
+
+/// Writes the fragment into the address, in place of what is there or as a new entry of the history.
+pub fn write_address(fragment: &str, new_entry: bool) {
+    let address = address_with(fragment);
+    if let Ok(history) = window().history() {
+        let _ = match new_entry {
+            true => history.push_state_with_url(&JsValue::NULL, "", Some(&address)),
+            false => history.replace_state_with_url(&JsValue::NULL, "", Some(&address)),
+        };
+    }
+}
+
+/// Names the page in the browser's tab and history.
+pub fn set_title(title: &str) {
+    document().set_title(title);
+}
+
+/// Calls whenever the address changes without a reload: Back, Forward, a link put into the address.
+pub fn on_address(changed: impl Fn() + 'static) {
+    let handler = Closure::<dyn Fn()>::new(changed);
+    let function = handler.as_ref().unchecked_ref();
+    let _ = window().add_event_listener_with_callback("popstate", function);
+    let _ = window().add_event_listener_with_callback("hashchange", function);
+    handler.forget();
+}
+
+/// Calls for every key that is pressed anywhere on the page.
+pub fn on_key(pressed: impl Fn(web_sys::KeyboardEvent) + 'static) {
+    let handler = Closure::<dyn Fn(web_sys::KeyboardEvent)>::new(pressed);
+    let _ = window().add_event_listener_with_callback("keydown", handler.as_ref().unchecked_ref());
+    handler.forget();
+}
+
+/// Calls when the page may be about to go: it is hidden or left.
+pub fn on_leave(leaving: impl Fn() + 'static) {
+    let handler = Closure::<dyn Fn()>::new(leaving);
+    let function = handler.as_ref().unchecked_ref();
+    let _ = window().add_event_listener_with_callback("pagehide", function);
+    let _ = document().add_event_listener_with_callback("visibilitychange", function);
+    handler.forget();
+}
+
+/// Calls with the text and name of a file that is dropped anywhere on the page.
+pub fn on_drop(dropped: impl Fn(web_sys::File) + 'static) {
+    let over = Closure::<dyn Fn(web_sys::DragEvent)>::new(|event: web_sys::DragEvent| {
+        event.prevent_default()
+    });
+    let drop = Closure::<dyn Fn(web_sys::DragEvent)>::new(move |event: web_sys::DragEvent| {
+        let Some(file) = event
+            .data_transfer()
+            .and_then(|data| data.files())
+            .and_then(|files| files.get(0))
+        else {
+            return;
+        };
+        event.prevent_default();
+        dropped(file);
+    });
+    let _ = window().add_event_listener_with_callback("dragover", over.as_ref().unchecked_ref());
+    let _ = window().add_event_listener_with_callback("drop", drop.as_ref().unchecked_ref());
+    over.forget();
+    drop.forget();
+}
+
+/// A timer that runs once. Setting it again puts it off; where it waits already, [`Timer::unless_set`] leaves it.
+#[derive(Clone, Copy)]
+pub struct Timer {
+    handle: StoredValue<Option<i32>>,
+}
+
+impl Timer {
+    /// A timer that is not set.
+    pub fn new() -> Timer {
+        Timer {
+            handle: StoredValue::new(None),
+        }
+    }
+
+    /// Runs this after so long, in place of what it was set to.
+    pub fn set(self, after: Milliseconds, run: impl FnOnce() + 'static) {
+        self.clear();
+        let handle = self.handle;
+        let function = Closure::once_into_js(move || {
+            handle.set_value(None);
+            run();
+        });
+        let set = window()
+            .set_timeout_with_callback_and_timeout_and_arguments_0(function.unchecked_ref(), after);
+        self.handle.set_value(set.ok());
+    }
+
+    /// Runs this after so long, unless it is set already.
+    pub fn unless_set(self, after: Milliseconds, run: impl FnOnce() + 'static) {
+        if self.handle.get_value().is_none() {
+            self.set(after, run);
+        }
+    }
+
+    /// Runs nothing.
+    pub fn clear(self) {
+        if let Some(handle) = self.handle.get_value() {
+            window().clear_timeout_with_handle(handle);
+            self.handle.set_value(None);
+        }
+    }
+}
+
+impl Default for Timer {
+    fn default() -> Timer {
+        Timer::new()
+    }
+}
+
+/// Copies to the clipboard, and says whether the browser let it.
+pub fn copy(text: String, copied: impl FnOnce(bool) + 'static) {
+    let navigator: JsValue = window().navigator().into();
+    let has_clipboard = js_sys::Reflect::get(&navigator, &"clipboard".into())
+        .is_ok_and(|clipboard| clipboard.is_object());
+    if !has_clipboard {
+        return copied(false);
+    }
+    let promise = window().navigator().clipboard().write_text(&text);
+    leptos::task::spawn_local(async move { copied(JsFuture::from(promise).await.is_ok()) });
+}
+
+/// Hands a text to the browser as a file to save.
+pub fn save_file(name: &str, text: &str) -> bool {
+    let parts = js_sys::Array::of1(&text.into());
+    let kind = web_sys::BlobPropertyBag::new();
+    kind.set_type("text/plain;charset=utf-8");
+    let saved = web_sys::Blob::new_with_str_sequence_and_options(&parts, &kind).and_then(|blob| {
+        let address = web_sys::Url::create_object_url_with_blob(&blob)?;
+        let link: web_sys::HtmlAnchorElement = document().create_element("a")?.unchecked_into();
+        link.set_href(&address);
+        link.set_download(name);
+        link.click();
+        web_sys::Url::revoke_object_url(&address)
+    });
+    saved.is_ok()
+}
+
+/// The largest file that is read, in bytes.
+pub const MOST_FILE_BYTES: f64 = 4_000_000.0;
+
+/// Reads a file as text; says why where that is not possible.
+pub fn read_file(file: web_sys::File, read: impl FnOnce(Result<String, String>) + 'static) {
+    let name = file.name();
+    if file.size() > MOST_FILE_BYTES {
+        return read(Err(format!(
+            "{name} is larger than 4 MB, too large for a scenario"
+        )));
+    }
+    let promise = file.text();
+    leptos::task::spawn_local(async move {
+        let text = JsFuture::from(promise)
+            .await
+            .ok()
+            .and_then(|text| text.as_string());
+        read(text.ok_or_else(|| format!("{name} could not be read")));
+    });
+}
+
+/// The element with this id.
+pub fn element(id: &str) -> Option<web_sys::HtmlElement> {
+    document().get_element_by_id(id)?.dyn_into().ok()
+}
+
+/// Puts the focus on the element with this id.
+pub fn focus(id: &str) {
+    if let Some(element) = element(id) {
+        let _ = element.focus();
+    }
+}
+
+/// Calls with the width of an element, now and whenever it changes.
+pub fn on_width(element: &web_sys::Element, changed: impl Fn(i32, i32) + 'static) {
+    let watched = element.clone();
+    let handler =
+        Closure::<dyn Fn()>::new(move || changed(watched.client_width(), watched.client_height()));
+    if let Ok(observer) = web_sys::ResizeObserver::new(handler.as_ref().unchecked_ref()) {
+        observer.observe(element);
+    }
+    handler.forget();
+}
+
+/// Shows or closes a dialog, over everything else.
+pub fn show_dialog(dialog: &web_sys::HtmlDialogElement, shown: bool) {
+    match shown {
+        true if !dialog.open() => {
+            let _ = dialog.show_modal();
+        }
+        false if dialog.open() => dialog.close(),
+        _ => {}
+    }
+}
+
+/// Whether keys typed there mean something to the element that has the focus: a field, a button, a slider, a dialog.
+pub fn keys_are_taken() -> bool {
+    document().active_element().is_some_and(|element| {
+        element
+            .closest("input, textarea, select, button, a, dialog, [role=button], [role=tab], [role=slider]")
+            .is_ok_and(|taken| taken.is_some())
+    })
+}
+
+/// Scrolls to the end of what an element holds.
+pub fn scroll_to_end(element: web_sys::Element) {
+    element.set_scroll_top(element.scroll_height());
+}

@@ -1,0 +1,809 @@
+//! The client cards: protocol and place in it, latches, belief against the store's truth, and what one can do with a client.
+
+use leptos::prelude::*;
+
+use super::controls::{Button, badge, fresh_id, hue, icon, list, token};
+use super::desk::Desk;
+use super::words;
+use crate::scenario::library;
+use crate::session::{Msg, Session};
+use crate::sim::action::{Action, ClientId, LatchPoint};
+use crate::sim::client::protocol::Step;
+use crate::sim::client::{Belief, Client, Place};
+use crate::sim::event::{Answer, Fact, Value};
+
+/// The panel of all clients.
+#[component]
+pub fn Clients(desk: Desk) -> impl IntoView {
+    let clients = desk.read(|session| {
+        let clients = 0..session.world().clients.len();
+        clients
+            .map(|place| (place as u64, ClientId(place)))
+            .collect::<Vec<_>>()
+    });
+    let is_empty = move || clients.with(Vec::is_empty);
+    view! {
+        <section class="clients panel" aria-labelledby="h-clients">
+            <header class="panel__head">
+                <h2 class="panel__title" id="h-clients">"Clients"</h2>
+                <span class="panel__note">"a latch holds a client back"</span>
+            </header>
+            <div class="panel__body" tabindex="-1">
+                {list(clients, move |client| card(desk, client))}
+                {move || is_empty().then(nobody)}
+                {add_client(desk)}
+            </div>
+        </section>
+    }
+}
+
+fn nobody() -> AnyView {
+    view! {
+        <p class="empty">
+            "Nobody is here yet. Add a client below: it brings a protocol of the library with the table and the scripts that it needs. \
+             Or write your own in the text."
+        </p>
+    }
+    .into_any()
+}
+
+/// What the head of a card shows.
+#[derive(Clone, PartialEq)]
+struct Head {
+    client: ClientId,
+    name: String,
+    protocol: String,
+    /// The chip: its kind, its icon, its words.
+    state: (&'static str, &'static str, String),
+    beliefs: Vec<BeliefLine>,
+    variables: Vec<(String, String, bool)>,
+}
+
+/// A belief, and what the store says of it.
+#[derive(Clone, PartialEq)]
+struct BeliefLine {
+    kind: &'static str,
+    key: String,
+    until: Option<String>,
+    words: String,
+    truth: String,
+}
+
+fn card(desk: Desk, client: ClientId) -> AnyView {
+    let head = desk.read(move |session| head_of(session, client));
+    let steps = desk.read(move |session| steps_of(session, client));
+    let buttons = desk.read(move |session| buttons_of(session, client));
+    let class = move || {
+        let kind = match head.with(|head| head.as_ref().map(|head| head.state.0)) {
+            Some("paused") => " client--paused",
+            Some("crashed") => " client--crashed",
+            _ => "",
+        };
+        "client ".to_string() + &hue(client) + kind
+    };
+    let label = move || {
+        "Client ".to_string()
+            + &head.with(|head| {
+                head.as_ref()
+                    .map_or(String::new(), |head| head.name.clone())
+            })
+    };
+    view! {
+        <article class=class aria-label=label>
+            {move || head.get().map(|head| draw_head(desk, head))}
+            <ol class="steps">{list(steps, move |row| draw_step(desk, row))}</ol>
+            <div class="client__buttons">{move || buttons.get().map(|buttons| draw_buttons(desk, client, buttons))}</div>
+        </article>
+    }
+    .into_any()
+}
+
+fn head_of(session: &Session, client: ClientId) -> Option<Head> {
+    let state = session.world().client(client)?;
+    let declared = session.setup().clients.get(client.0)?;
+    let protocol = declared
+        .protocol
+        .and_then(|protocol| session.setup().protocols.get(protocol));
+    Some(Head {
+        client,
+        name: declared.name.clone(),
+        protocol: protocol.map_or_else(
+            || "console only".to_string(),
+            |protocol| protocol.name.clone(),
+        ),
+        state: state_of(state),
+        beliefs: beliefs_of(session, client, state),
+        variables: variables_of(session, client, state),
+    })
+}
+
+fn state_of(client: &Client) -> (&'static str, &'static str, String) {
+    let (kind, icon, words) = match (&client.place, client.paused_at()) {
+        (_, Some(_)) => ("paused", "latch-closed", "paused".to_string()),
+        (Place::Crashed, _) => ("crashed", "cross", "crashed".to_string()),
+        (Place::Ended { finished: true }, _) => ("done", "tick", "done".to_string()),
+        (Place::Ended { finished: false }, _) => ("stopped", "cross", "stopped".to_string()),
+        (Place::Sleeping { remaining, .. }, _) => {
+            ("waiting", "clock", words::milliseconds(*remaining))
+        }
+        (Place::Blocked { .. }, _) => ("waiting", "clock", "waiting".to_string()),
+        (Place::InFlight { .. }, _) => ("waiting", "clock", "reply held".to_string()),
+        (Place::ConsoleOnly, _) => ("done", "keys", "console".to_string()),
+        (Place::Ready { .. }, _) if client.compensation.is_some() => {
+            ("waiting", "undo", "compensating".to_string())
+        }
+        (Place::Ready { .. }, _) => ("running", "play", "running".to_string()),
+    };
+    (kind, icon, words)
+}
+
+fn beliefs_of(session: &Session, client: ClientId, state: &Client) -> Vec<BeliefLine> {
+    if state.beliefs.is_empty() {
+        return vec![no_belief(session, state)];
+    }
+    state
+        .beliefs
+        .iter()
+        .map(|(key, belief)| belief_line(session, client, key, belief))
+        .collect()
+}
+
+fn belief_line(session: &Session, client: ClientId, key: &[u8], belief: &Belief) -> BeliefLine {
+    let lease = session.lease(key);
+    let holds = lease
+        .as_ref()
+        .is_some_and(|lease| lease.holder == Some(client));
+    let truth = match &lease {
+        Some(lease) if holds => match lease.remaining {
+            Some(remaining) => {
+                "The store agrees: ".to_string() + &words::milliseconds(remaining) + " left."
+            }
+            None => "The store agrees, and sets no deadline.".to_string(),
+        },
+        Some(lease) => match lease.holder {
+            Some(holder) => {
+                "Stale: the store says ".to_string() + session.client_name(holder) + " holds it."
+            }
+            None => "Stale: the store holds somebody else's value.".to_string(),
+        },
+        None => "Stale: in the store the lock is free.".to_string(),
+    };
+    let now = session.world().now;
+    let until = match belief.remaining {
+        Some(0) => session
+            .belief_deadline(client, key)
+            .map(|until| words::seconds(until) + " s"),
+        Some(remaining) => Some(words::seconds(now + remaining) + " s"),
+        None => None,
+    };
+    BeliefLine {
+        kind: if holds {
+            "belief belief--true"
+        } else {
+            "belief belief--stale"
+        },
+        key: words::text(key),
+        until,
+        words: "Believes it holds ".to_string(),
+        truth,
+    }
+}
+
+fn no_belief(session: &Session, state: &Client) -> BeliefLine {
+    let words = match state.place {
+        Place::ConsoleOnly => "Runs no protocol: types at its console.",
+        Place::Crashed => "Believes nothing: it has crashed.",
+        Place::Ended { .. } => "Believes nothing: its run is over.",
+        _ => "Does not believe that it holds a lock.",
+    };
+    BeliefLine {
+        kind: "belief belief--none",
+        key: String::new(),
+        until: None,
+        words: words.to_string(),
+        truth: first_lock_in_words(session),
+    }
+}
+
+/// What the store says of the first watched lock.
+fn first_lock_in_words(session: &Session) -> String {
+    let Some(lock) = session
+        .setup()
+        .watches
+        .iter()
+        .find_map(|watch| watch.lock.as_ref())
+    else {
+        return String::new();
+    };
+    match session.lease(lock) {
+        None => "The store says: the lock is free.".to_string(),
+        Some(lease) => {
+            let holder = lease
+                .holder
+                .map_or("somebody else", |holder| session.client_name(holder));
+            let left = lease.remaining.map_or_else(
+                || "without a deadline".to_string(),
+                |remaining| words::milliseconds(remaining) + " left",
+            );
+            "The store says: ".to_string() + holder + " holds it, " + &left + "."
+        }
+    }
+}
+
+fn variables_of(
+    session: &Session,
+    client: ClientId,
+    state: &Client,
+) -> Vec<(String, String, bool)> {
+    let drawn = session.token_variables(client);
+    let mut variables: Vec<(String, String, bool)> = state
+        .variables
+        .iter()
+        .map(|(name, value)| {
+            (
+                name.clone(),
+                value_in_words(value),
+                drawn.contains(&name.as_str()),
+            )
+        })
+        .collect();
+    variables.sort_by_key(|(name, _, is_token)| (name != "me", *is_token));
+    variables
+}
+
+fn value_in_words(value: &Value) -> String {
+    match value {
+        Value::Text(bytes) => words::shortened(&words::text(bytes), 40),
+        Value::Integer(number) => number.to_string(),
+        Value::Null => "NULL".to_string(),
+    }
+}
+
+fn draw_head(desk: Desk, head: Head) -> AnyView {
+    let Head {
+        client,
+        name,
+        protocol,
+        state: (kind, sign, words),
+        beliefs,
+        variables,
+    } = head;
+    let chip = "chip chip--".to_string() + kind;
+    let remove = Button::icon_only("cross", "Remove client ".to_string() + &name)
+        .class("button--quiet button--small client__remove")
+        .unless(desk.look(Session::why_not_writable))
+        .sends(desk, Msg::RemoveClient(client));
+    view! {
+        <header class="client__head">
+            {badge(client, &name, false)}
+            <span class="client__name">{name}</span>
+            <span class="client__protocol" title=protocol.clone()>{protocol.clone()}</span>
+            <span class=chip>{icon(sign)}<span class="chip__words">{words}</span></span>
+            {remove.draw(desk)}
+        </header>
+        {beliefs.into_iter().map(draw_belief).collect_view()}
+        <dl class="client__vars">{variables.into_iter().map(draw_variable).collect_view()}</dl>
+    }
+    .into_any()
+}
+
+fn draw_belief(belief: BeliefLine) -> AnyView {
+    let BeliefLine {
+        kind,
+        key,
+        until,
+        words,
+        truth,
+    } = belief;
+    let until = until.map(|until| " until ".to_string() + &until);
+    let key = (!key.is_empty()).then(|| view! { <code>{key}</code> {until} "." });
+    view! { <p class=kind>{words}{key}" "<span class="belief__truth">{truth}</span></p> }.into_any()
+}
+
+fn draw_variable((name, value, is_token): (String, String, bool)) -> AnyView {
+    let name = "{".to_string() + &name + "}";
+    let value = if is_token {
+        token(&value)
+    } else {
+        value.into_any()
+    };
+    view! { <div><dt>{name}</dt><dd>{value}</dd></div> }.into_any()
+}
+
+/// One step of a card.
+#[derive(Clone, PartialEq)]
+struct StepRow {
+    client: ClientId,
+    name: String,
+    step: usize,
+    label: String,
+    command: String,
+    is_compensation: bool,
+    place: &'static str,
+    /// The reply in short form, and how to show it.
+    reply: Option<(String, ReplyLook)>,
+    latch: Latch,
+    reply_latch: Latch,
+    frozen: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum ReplyLook {
+    Seen,
+    Token,
+    Held,
+    Lost,
+    Error,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+struct Latch {
+    is_closed: bool,
+    is_holding: bool,
+}
+
+fn steps_of(session: &Session, client: ClientId) -> Vec<(u64, StepRow)> {
+    let (Some(state), Some(protocol)) =
+        (session.world().client(client), session.protocol_of(client))
+    else {
+        return Vec::new();
+    };
+    let replies = replies_of(session, client, protocol.steps.len());
+    let paused_at = state.paused_at();
+    let latch = |at: LatchPoint| Latch {
+        is_closed: state.latches.contains(&at),
+        is_holding: paused_at == Some(at),
+    };
+    let steps = protocol.steps.iter().zip(replies).enumerate();
+    steps
+        .map(|(step, (definition, reply))| {
+            let row = StepRow {
+                client,
+                name: session.client_name(client).to_string(),
+                step,
+                label: definition.label.clone(),
+                command: command_of(definition),
+                is_compensation: definition.compensation,
+                place: place_of(state, step, reply.is_some()),
+                reply,
+                latch: latch(LatchPoint::Before(step)),
+                reply_latch: latch(LatchPoint::After(step)),
+                frozen: session.why_not_writable(),
+            };
+            (step as u64, row)
+        })
+        .collect()
+}
+
+fn place_of(state: &Client, step: usize, has_reply: bool) -> &'static str {
+    match (state.current_step(), has_reply) {
+        (Some(current), _) if current == step => "step step--current",
+        (_, true) => "step step--done",
+        _ => "step step--next",
+    }
+}
+
+fn command_of(step: &Step) -> String {
+    let lines: Vec<&str> = step.source.iter().map(|line| line.trim()).collect();
+    lines.join(" ")
+}
+
+/// The last reply to each step in the client's current attempt.
+fn replies_of(
+    session: &Session,
+    client: ClientId,
+    steps: usize,
+) -> Vec<Option<(String, ReplyLook)>> {
+    let mut replies = vec![None; steps];
+    let entries = session
+        .timeline()
+        .entries()
+        .iter()
+        .take(session.cursor())
+        .rev();
+    for entry in entries {
+        let drew = session.drew(entry, client, None);
+        for event in entry.events.iter().rev() {
+            let (step, reply) = match &event.fact {
+                Fact::Started { client: of, .. } if *of == client => return replies,
+                Fact::Saw {
+                    client: of,
+                    step,
+                    answer,
+                    ..
+                } if *of == client => {
+                    let look = match answer {
+                        Answer::Lost => ReplyLook::Lost,
+                        answer if answer.is_error() => ReplyLook::Error,
+                        _ if drew => ReplyLook::Token,
+                        _ => ReplyLook::Seen,
+                    };
+                    (*step, (answer.print_short(), look))
+                }
+                Fact::ReplyLost { client: of, step } if *of == client => {
+                    (*step, ("lost".to_string(), ReplyLook::Lost))
+                }
+                Fact::Answered {
+                    who,
+                    step: Some(step),
+                    answer,
+                    ..
+                } if *who == crate::sim::action::Who::Client(client) => {
+                    (*step, (answer.print_short(), ReplyLook::Held))
+                }
+                _ => continue,
+            };
+            if let Some(slot @ None) = replies.get_mut(step) {
+                *slot = Some(reply);
+            }
+        }
+    }
+    replies
+}
+
+fn draw_step(desk: Desk, row: StepRow) -> AnyView {
+    let StepRow {
+        client,
+        name,
+        step,
+        label,
+        command,
+        is_compensation,
+        place,
+        reply,
+        latch,
+        reply_latch,
+        frozen,
+    } = row;
+    let is_current = place == "step step--current";
+    let before = draw_latch(
+        desk,
+        "step__latch latch",
+        "Latch ".to_string() + &name + " before " + &label,
+        latch,
+        frozen.clone(),
+        Msg::ToggleLatch {
+            client,
+            at: LatchPoint::Before(step),
+        },
+    );
+    let after = draw_latch(
+        desk,
+        "latch latch--reply",
+        "Latch ".to_string() + &name + " between " + &label + " and its reply",
+        reply_latch,
+        frozen,
+        Msg::ToggleLatch {
+            client,
+            at: LatchPoint::After(step),
+        },
+    );
+    let mark = match (is_current, is_compensation) {
+        (true, _) => Some("next"),
+        (false, true) => Some("if aborted"),
+        _ => None,
+    };
+    let has_none = reply.is_none();
+    let class = if has_none {
+        "step__reply step__reply--none"
+    } else {
+        "step__reply"
+    };
+    view! {
+        <li class=place aria-current=is_current.then_some("step")>
+            {before}
+            <span class="step__label">{label}{mark.map(|mark| view! { <span class="step__next">{mark}</span> })}</span>
+            <span class=class>{after}{draw_reply(reply)}</span>
+            <code class="step__command" title=command.clone()>{highlighted(&command)}</code>
+        </li>
+    }
+    .into_any()
+}
+
+fn draw_reply(reply: Option<(String, ReplyLook)>) -> AnyView {
+    let Some((text, look)) = reply else {
+        return view! { <span aria-label="no reply yet">"–"</span> }.into_any();
+    };
+    let shown = words::shortened(&text, 22);
+    match look {
+        ReplyLook::Token => token(&shown),
+        ReplyLook::Seen => view! { <span title=text>{shown}</span> }.into_any(),
+        ReplyLook::Held => {
+            view! { <span class="step__held" title="the server has done it; the client has not seen the reply">{shown}" held"</span> }
+                .into_any()
+        }
+        ReplyLook::Lost => view! { <span class="step__lost">{icon("lost")}"lost"</span> }.into_any(),
+        ReplyLook::Error => view! { <span class="step__error" title=text>{shown}</span> }.into_any(),
+    }
+}
+
+fn draw_latch(
+    desk: Desk,
+    class: &'static str,
+    label: String,
+    latch: Latch,
+    frozen: Option<String>,
+    msg: Msg,
+) -> AnyView {
+    let class = class.to_string()
+        + if latch.is_holding {
+            " latch--holding"
+        } else {
+            ""
+        };
+    let sign = if latch.is_closed {
+        "latch-closed"
+    } else {
+        "latch-open"
+    };
+    let pressed = if latch.is_closed { "true" } else { "false" };
+    let is_off = frozen.is_some().then_some("true");
+    let title = match &frozen {
+        Some(why) => why.clone(),
+        None if latch.is_holding => label.clone() + ": it waits here; click to open",
+        None => label.clone(),
+    };
+    view! {
+        <button
+            type="button"
+            class=class
+            aria-pressed=pressed
+            aria-label=label
+            aria-disabled=is_off
+            title=title
+            on:click=move |_| desk.send(msg.clone())
+        >
+            {icon(sign)}
+        </button>
+    }
+    .into_any()
+}
+
+/// A request with its variables set off.
+pub fn highlighted(command: &str) -> AnyView {
+    let mut pieces: Vec<AnyView> = Vec::new();
+    let mut rest = command;
+    while let Some(open) = rest.find('{') {
+        let Some(close) = rest[open..].find('}').map(|close| open + close + 1) else {
+            break;
+        };
+        pieces.push(rest[..open].to_string().into_any());
+        let variable = rest[open..close].to_string();
+        pieces.push(view! { <b>{variable}</b> }.into_any());
+        rest = &rest[close..];
+    }
+    pieces.push(rest.to_string().into_any());
+    pieces.into_any()
+}
+
+/// What can be done with a client: why each is not possible now.
+#[derive(Clone, PartialEq)]
+struct Buttons {
+    name: String,
+    step: Option<String>,
+    run: Option<String>,
+    pause: Option<String>,
+    crash: Option<String>,
+    lose: Option<String>,
+    is_paused: bool,
+    is_crashed: bool,
+}
+
+fn buttons_of(session: &Session, client: ClientId) -> Option<Buttons> {
+    let state = session.world().client(client)?;
+    let step = state.current_step().unwrap_or(0);
+    let is_paused = state.paused_at().is_some();
+    let is_crashed = state.place == Place::Crashed;
+    let why_no_step = session.why_not(&Action::Step { client, step });
+    let pause = match is_paused {
+        true => Action::Resume { client, at: None },
+        false => Action::Pause { client, at: None },
+    };
+    let crash = match is_crashed {
+        true => Action::Restart { client },
+        false => Action::Crash { client },
+    };
+    Some(Buttons {
+        name: session.client_name(client).to_string(),
+        run: why_no_step.clone(),
+        step: why_no_step,
+        pause: session.why_not(&pause),
+        crash: session.why_not(&crash),
+        lose: session.why_not(&Action::LoseReply { client, step }),
+        is_paused,
+        is_crashed,
+    })
+}
+
+fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
+    let Buttons {
+        name,
+        step,
+        run,
+        pause,
+        crash,
+        lose,
+        is_paused,
+        is_crashed,
+    } = buttons;
+    let say = |what: &str| what.to_string() + " " + &name;
+    let can_step = step.is_none();
+    let step = Button::new("Step")
+        .label(say("The next step of") + " (" + &(client.0 + 1).to_string() + ")")
+        .primary(can_step)
+        .unless(step)
+        .does(move || step_client(desk, client));
+    let run = Button::new("Run")
+        .label("Steps of ".to_string() + &name + " until it is paused, blocked or done")
+        .unless(run)
+        .sends(desk, Msg::Run(client));
+    let pause = match is_paused {
+        true => Button::new("Resume")
+            .label(say("Resume"))
+            .primary(pause.is_none())
+            .unless(pause)
+            .sends(desk, Msg::Act(Action::Resume { client, at: None })),
+        false => Button::new("Pause")
+            .label("Pause ".to_string() + &name + " where it is")
+            .unless(pause)
+            .sends(desk, Msg::Act(Action::Pause { client, at: None })),
+    };
+    let crash = match is_crashed {
+        true => Button::new("Restart")
+            .label(say("Restart"))
+            .primary(crash.is_none())
+            .unless(crash)
+            .sends(desk, Msg::Act(Action::Restart { client })),
+        false => Button::new("Crash")
+            .label(say("Crash"))
+            .unless(crash)
+            .sends(desk, Msg::Act(Action::Crash { client })),
+    };
+    let lose = Button::new("Lose reply")
+        .label("The next step of ".to_string() + &name + ", with its reply lost on the way")
+        .unless(lose)
+        .sends(desk, Msg::LoseReply(client));
+    view! { {step.draw(desk)} {run.draw(desk)} {pause.draw(desk)} {crash.draw(desk)} {lose.draw(desk)} }.into_any()
+}
+
+/// The client's next step.
+pub fn step_client(desk: Desk, client: ClientId) {
+    match desk.look(|session| session.next_step(client)) {
+        Some(step) => desk.send(Msg::Act(step)),
+        None => {
+            let why = desk.look(|session| session.why_not(&Action::Step { client, step: 0 }));
+            desk.refuse(why.unwrap_or_else(|| "there is no such client".to_string()));
+        }
+    }
+}
+
+/// What can be added: the next free name, and the protocols that a client can run.
+#[derive(Clone, PartialEq)]
+struct Offer {
+    name: String,
+    here: Vec<String>,
+    from_library: Vec<String>,
+    frozen: Option<String>,
+}
+
+fn offer(session: &Session) -> Offer {
+    let taken = |name: &str| {
+        session
+            .setup()
+            .clients
+            .iter()
+            .any(|client| client.name == name)
+    };
+    let letters = ('A'..='Z').map(String::from);
+    let numbered = (1..).map(|number| "client".to_string() + &number.to_string());
+    let here: Vec<String> = session
+        .setup()
+        .protocols
+        .iter()
+        .map(|protocol| protocol.name.clone())
+        .collect();
+    let from_library = library::protocols()
+        .into_iter()
+        .map(|protocol| protocol.name.to_string())
+        .filter(|name| !here.contains(name))
+        .collect();
+    Offer {
+        name: letters
+            .chain(numbered)
+            .find(|name| !taken(name))
+            .unwrap_or_default(),
+        here,
+        from_library,
+        frozen: session.why_not_writable(),
+    }
+}
+
+const CONSOLE_ONLY: &str = "";
+
+fn add_client(desk: Desk) -> AnyView {
+    let offer = desk.read(offer);
+    let (name_id, protocol_id) = (fresh_id(), fresh_id());
+    let name = NodeRef::<leptos::html::Input>::new();
+    let protocol = NodeRef::<leptos::html::Select>::new();
+    // The options are drawn anew when a protocol comes or goes; what was chosen stays chosen.
+    let chosen = RwSignal::new(None::<String>);
+    let choose = move |event| chosen.set(Some(event_target_value(&event)));
+    Effect::new(move || {
+        offer.with(|offer| offer.here.len() + offer.from_library.len());
+        let Some(chosen) = chosen.get() else { return };
+        request_animation_frame(move || {
+            if let Some(select) = protocol.get_untracked() {
+                select.set_value(&chosen);
+            }
+        });
+    });
+    let add = move || {
+        let (Some(name), Some(protocol)) = (name.get_untracked(), protocol.get_untracked()) else {
+            return;
+        };
+        chosen.set(Some(protocol.value()));
+        add_this_client(desk, name.value().trim().to_string(), protocol.value());
+        name.set_value(&offer.with_untracked(|offer| offer.name.clone()));
+    };
+    let options = move || {
+        let Offer {
+            here, from_library, ..
+        } = offer.get();
+        let option =
+            |name: String| view! { <option value=name.clone()>{name.clone()}</option> }.into_any();
+        let here = here.into_iter().map(option).collect_view();
+        let library = (!from_library.is_empty()).then(|| {
+            view! { <optgroup label="from the library">{from_library.into_iter().map(option).collect_view()}</optgroup> }
+        });
+        view! { {here} {library} <option value=CONSOLE_ONLY>"no protocol, console only"</option> }
+    };
+    let button = move || {
+        let Offer { name, frozen, .. } = offer.get();
+        Button::new("Add client ".to_string() + &name)
+            .icon("add")
+            .class("clients__add")
+            .unless(frozen)
+            .does(add)
+            .draw(desk)
+    };
+    view! {
+        <form class="clients__new" aria-label="Add a client" on:submit=move |event| { event.prevent_default(); add() }>
+            <label class="hidden-but-read" for=name_id.clone()>"Name of the new client"</label>
+            <input
+                class="field clients__name"
+                id=name_id
+                node_ref=name
+                prop:value=move || offer.with(|offer| offer.name.clone())
+                maxlength="32"
+                autocomplete="off"
+                spellcheck="false"
+            />
+            <label class="hidden-but-read" for=protocol_id.clone()>"Its protocol"</label>
+            <select class="select clients__protocols" id=protocol_id node_ref=protocol on:change=choose>
+                {options}
+            </select>
+            {button}
+        </form>
+    }
+    .into_any()
+}
+
+fn add_this_client(desk: Desk, name: String, protocol: String) {
+    let protocol = (protocol != CONSOLE_ONLY).then_some(protocol);
+    let is_here = |session: &Session| match &protocol {
+        Some(name) => session
+            .setup()
+            .protocols
+            .iter()
+            .any(|protocol| protocol.name == *name),
+        None => true,
+    };
+    if let Some(protocol) = &protocol
+        && !desk.look(is_here)
+    {
+        desk.send(Msg::AddProtocol(protocol.clone()));
+    }
+    if desk.look(is_here) {
+        desk.send(Msg::AddClient { name, protocol });
+    }
+}

@@ -1,0 +1,214 @@
+//! The consoles: whatever an operator or a client types, and what the server prints, as redis-cli and mysql do.
+
+use leptos::prelude::*;
+
+use super::browser;
+use super::controls::{Button, Key, fresh_id, list};
+use super::desk::Desk;
+use super::words;
+use crate::session::{Msg, Session};
+use crate::sim::action::{Action, ClientId, Who};
+use crate::sim::event::Answer;
+use crate::timeline::Entry;
+
+/// The most commands that are shown; the latest of them.
+const MOST_COMMANDS: usize = 100;
+
+/// The panel of consoles.
+#[component]
+pub fn Consoles(desk: Desk) -> impl IntoView {
+    let said = desk.read(said_of);
+    let names = desk.read(|session| {
+        let clients = session.setup().clients.iter();
+        clients
+            .map(|client| client.name.clone())
+            .collect::<Vec<_>>()
+    });
+    let who = RwSignal::new(0_usize);
+    // Which of the commands typed before stands in the field; the number of commands when it is a new one.
+    let recalled = RwSignal::new(usize::MAX);
+    let field = NodeRef::<leptos::html::Input>::new();
+    let log = NodeRef::<leptos::html::Div>::new();
+    Effect::new(move || {
+        said.with(Vec::len);
+        if let Some(log) = log.get() {
+            browser::scroll_to_end(log.into());
+        }
+    });
+    let send = move || {
+        let Some(field) = field.get_untracked() else {
+            return;
+        };
+        let source = field.value();
+        if source.trim().is_empty() {
+            return;
+        }
+        let before = desk.look(|session| session.timeline().len());
+        desk.send(Msg::Type {
+            who: who_of(who.get_untracked()),
+            source,
+        });
+        if desk.look(|session| session.timeline().len()) != before
+            || desk.look(Session::cursor) == before
+        {
+            recalled.set(usize::MAX);
+        }
+        if !desk.said.with_untracked(|said| said.refused) {
+            field.set_value("");
+        }
+    };
+    let recall = move |event: web_sys::KeyboardEvent| {
+        let step = match event.key().as_str() {
+            "ArrowUp" => -1,
+            "ArrowDown" => 1,
+            _ => return,
+        };
+        let Some(field) = field.get_untracked() else {
+            return;
+        };
+        event.prevent_default();
+        let typed = desk.look(|session| typed_by(session, who_of(who.get_untracked())));
+        let place = (recalled.get_untracked().min(typed.len()) as isize + step)
+            .clamp(0, typed.len() as isize) as usize;
+        recalled.set(place);
+        field.set_value(typed.get(place).map_or("", String::as_str));
+    };
+    let options = move || {
+        let clients = names.get().into_iter().enumerate();
+        let clients = clients
+            .map(|(place, name)| view! { <option value=(place + 1).to_string()>{name}</option> });
+        view! { <option value="0">"operator"</option> {clients.collect_view()} }
+    };
+    let choose = move |event| {
+        who.set(event_target_value(&event).parse().unwrap_or(0));
+        recalled.set(usize::MAX);
+    };
+    let (who_id, field_id) = (fresh_id(), fresh_id());
+    let hint = move || {
+        said.with(Vec::is_empty).then(|| {
+            view! {
+                <p class="empty">
+                    "Type any Redis command or SQL statement. It becomes an action of the schedule, and time does not move."
+                </p>
+            }
+        })
+    };
+    let frozen = desk.read(Session::why_not_writable);
+    let button = move || {
+        Button::new("Send")
+            .unless(frozen.get())
+            .does(send)
+            .draw(desk)
+    };
+    view! {
+        <section class="consoles panel" id="dock-consoles" role="tabpanel" aria-label="Console">
+            <header class="panel__head panel__head--undocked"><h2 class="panel__title">"Console"</h2></header>
+            <div class="panel__body console" role="log" tabindex="0" node_ref=log>
+                {hint}
+                {list(said, draw)}
+            </div>
+            <form class="consoles__prompt" on:submit=move |event| { event.prevent_default(); send() }>
+                <label class="hidden-but-read" for=who_id.clone()>"Who types"</label>
+                <select class="select" id=who_id on:change=choose>{options}</select>
+                <label class="hidden-but-read" for=field_id.clone()>"Command or statement"</label>
+                <input
+                    class="field"
+                    id=field_id
+                    node_ref=field
+                    placeholder="PTTL lock:sku-1   or   SELECT * FROM inventory"
+                    autocomplete="off"
+                    autocapitalize="off"
+                    spellcheck="false"
+                    on:keydown=recall
+                />
+                {button}
+            </form>
+        </section>
+    }
+}
+
+fn who_of(place: usize) -> Who {
+    match place.checked_sub(1) {
+        None => Who::Operator,
+        Some(client) => Who::Client(ClientId(client)),
+    }
+}
+
+/// What somebody typed before, the earliest first, each once in a row.
+fn typed_by(session: &Session, by: Who) -> Vec<String> {
+    let mut typed: Vec<String> = session
+        .played()
+        .filter_map(|entry| match &entry.action {
+            Action::Command { who, source, .. } if *who == by => Some(source.clone()),
+            _ => None,
+        })
+        .collect();
+    typed.dedup();
+    typed
+}
+
+#[derive(Clone, PartialEq)]
+struct Said {
+    name: String,
+    is_sql: bool,
+    source: String,
+    answer: String,
+    is_error: bool,
+}
+
+fn said_of(session: &Session) -> Vec<(Key, Said)> {
+    let played = session.timeline().entries()[..session.cursor()]
+        .iter()
+        .enumerate()
+        .rev();
+    let commands =
+        played.filter_map(|(place, entry)| Some((place as Key, said_by(session, entry)?)));
+    let mut said: Vec<(Key, Said)> = commands.take(MOST_COMMANDS).collect();
+    said.reverse();
+    said
+}
+
+fn said_by(session: &Session, entry: &Entry) -> Option<Said> {
+    let Action::Command { who, source, .. } = &entry.action else {
+        return None;
+    };
+    let (answer, is_error) = match (entry.refusal(), entry.answer()) {
+        (Some(why), _) => (words::sentence(why), true),
+        (None, Some(answer)) => (answer.print_long(), answer.is_error()),
+        (None, None) => ("waits …".to_string(), false),
+    };
+    Some(Said {
+        name: match who {
+            Who::Operator => "operator".to_string(),
+            Who::Client(client) => session.client_name(*client).to_string(),
+        },
+        is_sql: matches!(entry.answer(), Some(Answer::Database(_))),
+        source: source.clone(),
+        answer,
+        is_error,
+    })
+}
+
+fn draw(said: Said) -> AnyView {
+    let Said {
+        name,
+        is_sql,
+        source,
+        answer,
+        is_error,
+    } = said;
+    let class = if is_error {
+        "console__error"
+    } else {
+        "console__answer"
+    };
+    let prompt = name + if is_sql { " mysql> " } else { "> " };
+    view! {
+        <p class="console__said">
+            <span class="console__asked">{prompt}<b>{source}</b></span>
+            "\n"
+            <span class=class>{answer}</span>
+        </p>
+    }
+    .into_any()
+}

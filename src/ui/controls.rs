@@ -1,0 +1,250 @@
+//! What the panels are made of: icons, badges, chips, verdicts, buttons that say why they cannot be pressed now, and the one
+//! helper through which every keyed list goes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use leptos::prelude::*;
+
+use super::desk::Desk;
+use crate::session::Msg;
+use crate::sim::action::{ClientId, Who};
+
+/// An icon of the sprite.
+pub fn icon(name: &'static str) -> AnyView {
+    let address = "#i-".to_string() + name;
+    view! { <svg class="icon" aria-hidden="true"><use_ href=address /></svg> }.into_any()
+}
+
+/// The class that sets a client's hue: six hues, which start over.
+pub fn hue(client: ClientId) -> String {
+    "is-client-".to_string() + &hue_number(client).to_string()
+}
+
+/// The hue's number, 1 to 6; also the number of the client's shape.
+pub fn hue_number(client: ClientId) -> usize {
+    client.0 % 6 + 1
+}
+
+/// A client's hue, shape and letter.
+pub fn badge(client: ClientId, name: &str, small: bool) -> AnyView {
+    let number = hue_number(client).to_string();
+    let size = if small { " badge--small" } else { "" };
+    let class = "badge badge--".to_string() + &number + size + " is-client-" + &number;
+    let letter: String = name.chars().take(1).collect();
+    view! { <span class=class aria-hidden="true">{letter}</span> }.into_any()
+}
+
+/// Who did something: a client's badge, or the operator's prompt.
+pub fn badge_of(who: Who, name: &str) -> AnyView {
+    match who {
+        Who::Client(client) => badge(client, name, true),
+        Who::Operator => {
+            view! { <span class="badge badge--small badge--2 is-nobody" aria-hidden="true">">"</span> }.into_any()
+        }
+    }
+}
+
+/// A fencing token.
+pub fn token(number: &str) -> AnyView {
+    let title = "fencing token ".to_string() + number;
+    view! { <span class="token" title=title>{number.to_string()}</span> }.into_any()
+}
+
+/// A verdict: mark, colour and word. `kind` is accepted, rejected, stale or untested.
+pub fn verdict(kind: &'static str, words: String) -> AnyView {
+    let class = "verdict verdict--".to_string() + kind;
+    view! { <span class=class>{icon(kind)}{words}</span> }.into_any()
+}
+
+/// A sentence in which what stands between backticks is code.
+pub fn prose(sentence: &str) -> AnyView {
+    let parts = sentence
+        .split('`')
+        .enumerate()
+        .map(|(place, part)| match place % 2 {
+            0 => part.to_string().into_any(),
+            _ => view! { <code>{part.to_string()}</code> }.into_any(),
+        });
+    parts.collect::<Vec<AnyView>>().into_any()
+}
+
+/// Words that are read and not seen.
+pub fn hidden(words: &str) -> AnyView {
+    view! { <span class="hidden-but-read">{words.to_string()}</span> }.into_any()
+}
+
+/// A button. One that cannot be pressed now stays in its place and in the tab order, and says why.
+#[derive(Clone)]
+pub struct Button {
+    words: String,
+    icon: Option<&'static str>,
+    class: String,
+    label: Option<String>,
+    why_not: Option<String>,
+    pressed: Option<bool>,
+    press: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Button {
+    /// A button with these words.
+    pub fn new(words: impl Into<String>) -> Button {
+        Button {
+            words: words.into(),
+            icon: None,
+            class: "button".to_string(),
+            label: None,
+            why_not: None,
+            pressed: None,
+            press: Arc::new(|| {}),
+        }
+    }
+
+    /// A button that is an icon alone; the label says what it does.
+    pub fn icon_only(icon: &'static str, label: impl Into<String>) -> Button {
+        Button::new("")
+            .icon(icon)
+            .label(label)
+            .class("button--icon")
+    }
+
+    /// With an icon before the words.
+    pub fn icon(mut self, icon: &'static str) -> Button {
+        self.icon = Some(icon);
+        self
+    }
+
+    /// What it does in full, for who does not see it or points at it.
+    pub fn label(mut self, label: impl Into<String>) -> Button {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// With a further class.
+    pub fn class(mut self, class: &str) -> Button {
+        self.class.push(' ');
+        self.class.push_str(class);
+        self
+    }
+
+    /// The one that is most likely wanted.
+    pub fn primary(self, primary: bool) -> Button {
+        if primary {
+            self.class("button--primary")
+        } else {
+            self
+        }
+    }
+
+    /// Why it cannot be pressed now; `None`: it can.
+    pub fn unless(mut self, why_not: Option<String>) -> Button {
+        self.why_not = why_not;
+        self
+    }
+
+    /// Whether it is pressed and stays so.
+    pub fn pressed(mut self, pressed: bool) -> Button {
+        self.pressed = Some(pressed);
+        self
+    }
+
+    /// What pressing it does.
+    pub fn does(mut self, press: impl Fn() + Send + Sync + 'static) -> Button {
+        self.press = Arc::new(press);
+        self
+    }
+
+    /// Pressing it sends this.
+    pub fn sends(self, desk: Desk, msg: Msg) -> Button {
+        self.does(move || desk.send(msg.clone()))
+    }
+
+    /// The button on the page.
+    pub fn draw(self, desk: Desk) -> AnyView {
+        let Button {
+            words,
+            icon: name,
+            class,
+            label,
+            why_not,
+            pressed,
+            press,
+        } = self;
+        let is_off = why_not.is_some().then_some("true");
+        let reason = why_not.clone();
+        let reason_id = why_not.as_ref().map(|_| fresh_id());
+        let title = why_not.clone().or_else(|| label.clone());
+        let pressed = pressed.map(|pressed| if pressed { "true" } else { "false" });
+        let pressing = move |_| match &reason {
+            Some(why) => desk.refuse(why.clone()),
+            None => press(),
+        };
+        let inner = match (name, words.is_empty()) {
+            (None, _) => words.into_any(),
+            (Some(name), true) => icon(name),
+            (Some(name), false) => {
+                view! { {icon(name)} <span class="button__word">{words}</span> }.into_any()
+            }
+        };
+        view! {
+            <button
+                type="button"
+                class=class
+                aria-label=label
+                title=title
+                aria-disabled=is_off
+                aria-describedby=reason_id.clone()
+                aria-pressed=pressed
+                on:click=pressing
+            >
+                {inner}
+            </button>
+            {why_not.map(|why| view! { <span class="hidden-but-read" id=reason_id>{why}</span> })}
+        }
+        .into_any()
+    }
+}
+
+/// An id that no other element has.
+pub fn fresh_id() -> String {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    "why-".to_string() + &LAST.fetch_add(1, Ordering::Relaxed).to_string()
+}
+
+/// What tells an item of a list from the others.
+pub type Key = u64;
+
+/// A list that keeps the elements of its items: one whose key stays is drawn again only when it has changed, and then in place.
+pub fn list<T>(
+    items: Memo<Vec<(Key, T)>>,
+    draw: impl Fn(T) -> AnyView + Send + Sync + 'static,
+) -> AnyView
+where
+    T: Clone + PartialEq + Send + Sync + 'static,
+{
+    let draw = Arc::new(draw);
+    keyed(
+        Arc::new(move || items.with(|items| items.iter().map(|(key, _)| *key).collect())),
+        Arc::new(move |key| {
+            let item = Memo::new(move |_| {
+                items.with(|items| {
+                    items
+                        .iter()
+                        .find(|(of, _)| *of == key)
+                        .map(|(_, item)| item.clone())
+                })
+            });
+            let draw = draw.clone();
+            (move || item.get().map(|item| draw(item))).into_any()
+        }),
+    )
+}
+
+/// The one place where Leptos's keyed list is used: every list of the page is of this type, so that the program holds its code
+/// once.
+fn keyed(
+    keys: Arc<dyn Fn() -> Vec<Key> + Send + Sync>,
+    draw: Arc<dyn Fn(Key) -> AnyView + Send + Sync>,
+) -> AnyView {
+    view! { <For each=move || keys() key=|key| *key children=move |key| draw(key) /> }.into_any()
+}

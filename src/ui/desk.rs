@@ -1,0 +1,187 @@
+//! What all panels share: the session, and what the page shows of it.
+//!
+//! The session is one signal. A panel reads from it through memos ([`Desk::read`]), so that it is drawn again only when what it
+//! shows has changed. Everything that a user does goes through [`Desk::send`].
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::picture::Drawing;
+use crate::scenario::check::Difference;
+use crate::session::{Msg, Notice, Session};
+use crate::sim::action::ClientId;
+
+/// Which panel a phone shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tab {
+    /// The client cards.
+    Clients,
+    /// The picture.
+    Picture,
+    /// The servers and the properties.
+    Servers,
+    /// The text and the consoles.
+    Text,
+}
+
+/// Which panel stands below the servers where there is no room for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dock {
+    /// The properties.
+    Properties,
+    /// The text.
+    Text,
+    /// The consoles.
+    Consoles,
+}
+
+/// The one thing that can lie over the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// The stories.
+    Library,
+    /// The link and the file.
+    Share,
+    /// The kept branches.
+    Branches,
+    /// The keys and what the picture's marks mean.
+    Help,
+}
+
+/// Something to tell the user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The sentence.
+    pub words: String,
+    /// Whether it says that something could not be done.
+    pub refused: bool,
+    /// Whether it deserves a place over the page for a while, beside the status line.
+    pub aloud: bool,
+    /// Which one it is, so that the same sentence is told again.
+    pub number: u64,
+}
+
+/// The signals of the page. It is small and is copied into every handler.
+#[derive(Clone, Copy)]
+pub struct Desk {
+    /// The page minus the DOM.
+    pub session: RwSignal<Session>,
+    /// The picture of the whole schedule, which grows with it.
+    pub drawing: RwSignal<Drawing>,
+    /// The expectations of the text that are not met at the end of the schedule.
+    pub unmet: Memo<Vec<Difference>>,
+    /// What was told last.
+    pub said: RwSignal<Said>,
+    /// Which panel a phone shows.
+    pub tab: RwSignal<Tab>,
+    /// Which panel stands below the servers.
+    pub dock: RwSignal<Dock>,
+    /// What lies over the page.
+    pub over: RwSignal<Option<Over>>,
+    /// Whether the recorded schedule plays.
+    pub playing: RwSignal<bool>,
+    /// Why the browser does not keep the work; empty: it does.
+    pub not_kept: RwSignal<String>,
+}
+
+impl Desk {
+    /// The signals of a page on this session.
+    pub fn new(session: Session) -> Desk {
+        let drawing = Drawing::of(&session);
+        let said = Said {
+            words: where_it_stands(&session),
+            ..Said::default()
+        };
+        let session = RwSignal::new(session);
+        Desk {
+            session,
+            unmet: Memo::new(move |_| session.with(Session::unmet_expectations)),
+            drawing: RwSignal::new(drawing),
+            said: RwSignal::new(said),
+            tab: RwSignal::new(Tab::Picture),
+            dock: RwSignal::new(Dock::Properties),
+            over: RwSignal::new(None),
+            playing: RwSignal::new(false),
+            not_kept: RwSignal::new(String::new()),
+        }
+    }
+
+    /// A part of the session, known again only when it has changed.
+    pub fn read<T>(self, part: impl Fn(&Session) -> T + Send + Sync + 'static) -> Memo<T>
+    where
+        T: PartialEq + Send + Sync + 'static,
+    {
+        Memo::new(move |_| self.session.with(&part))
+    }
+
+    /// A look at the session as it is, for handlers.
+    pub fn look<T>(self, look: impl FnOnce(&Session) -> T) -> T {
+        self.session.with_untracked(look)
+    }
+
+    /// Does what the user asks, and tells what came of it.
+    pub fn send(self, msg: Msg) {
+        let is_edit = matches!(msg, Msg::Edit(_));
+        let before = self.look(Session::cursor);
+        let mut notices = Vec::new();
+        self.session.update(|session| notices = session.update(msg));
+        self.drawing
+            .update(|drawing| self.look(|session| drawing.follow(session)));
+        if notices.is_empty() && !is_edit && self.look(Session::cursor) != before {
+            self.tell(self.look(where_it_stands), false, false);
+        }
+        for notice in notices {
+            match notice {
+                Notice::Said(words) => self.tell(words, false, true),
+                Notice::Refused(words) => self.tell(words, true, true),
+            }
+        }
+    }
+
+    /// Tells the user something.
+    pub fn say(self, words: impl Into<String>) {
+        self.tell(words.into(), false, true);
+    }
+
+    /// Tells the user why something could not be done.
+    pub fn refuse(self, why: impl Into<String>) {
+        self.tell(why.into(), true, true);
+    }
+
+    fn tell(self, words: String, refused: bool, aloud: bool) {
+        self.said.update(|said| {
+            *said = Said {
+                words,
+                refused,
+                aloud,
+                number: said.number + 1,
+            };
+        });
+    }
+
+    /// A client's name, as it is now.
+    pub fn name_of(self, client: ClientId) -> String {
+        self.look(|session| session.client_name(client).to_string())
+    }
+
+    /// What the session would be asked, shared by handlers.
+    pub fn sends(self, msg: Msg) -> Arc<dyn Fn() + Send + Sync> {
+        Arc::new(move || self.send(msg.clone()))
+    }
+}
+
+/// The line of the schedule before the cursor, with its number.
+pub fn where_it_stands(session: &Session) -> String {
+    let Some(action) = session.cursor().checked_sub(1) else {
+        return "At the start, before the first action".to_string();
+    };
+    let line = session.document().line_of(action).unwrap_or(1);
+    let line = session
+        .document()
+        .lines()
+        .get(line - 1)
+        .map_or("", |line| line.trim());
+    let line: Vec<&str> = line.split_whitespace().collect();
+    (action + 1).to_string() + " · " + &line.join(" ")
+}

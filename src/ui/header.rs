@@ -1,0 +1,124 @@
+//! The top of the page: the story, what it teaches, undo and redo, new, branches, share, the theme.
+
+use leptos::prelude::*;
+
+use super::browser;
+use super::controls::{Button, icon, prose};
+use super::desk::{Desk, Over};
+use super::share;
+use crate::session::{Msg, Session};
+
+/// The top of the page.
+#[component]
+pub fn Header(desk: Desk) -> impl IntoView {
+    let title = desk.read(Session::title);
+    let lesson = desk.read(|session| session.reading().description.clone());
+    view! {
+        <header class="masthead">
+            <h1 class="wordmark">
+                <svg class="wordmark__key" viewBox="0 0 34 20" aria-hidden="true">
+                    <circle cx="8" cy="10" r="6" />
+                    <path d="M14 10h18v6M26 10v5" />
+                </svg>
+                "Latchkey"
+            </h1>
+            <div class="masthead__story">
+                <button
+                    type="button"
+                    class="button masthead__title"
+                    aria-haspopup="dialog"
+                    title="Choose a story of the library"
+                    on:click=move |_| desk.over.set(Some(Over::Library))
+                >
+                    {icon("library")}
+                    <span class="masthead__name">{move || title.get()}</span>
+                </button>
+                <span class="masthead__lesson" title=move || lesson.get()>{move || prose(&lesson.get())}</span>
+            </div>
+            {tools(desk)}
+        </header>
+    }
+}
+
+fn tools(desk: Desk) -> AnyView {
+    let can = desk.read(|session| (session.can_undo(), session.can_redo()));
+    let branches = desk.read(|session| session.branches().len());
+    let steps = move || {
+        let (can_undo, can_redo) = can.get();
+        let undo = Button::icon_only("undo", "Undo (U)")
+            .class("button--quiet")
+            .unless((!can_undo).then(|| "Nothing to undo".to_string()))
+            .sends(desk, Msg::Undo);
+        let redo = Button::icon_only("redo", "Redo (R)")
+            .class("button--quiet")
+            .unless((!can_redo).then(|| "Nothing to do again".to_string()))
+            .sends(desk, Msg::Redo);
+        view! { {undo.draw(desk)} {redo.draw(desk)} }
+    };
+    let kept = move || {
+        let count = branches.get();
+        let words = if count == 0 {
+            "Branches".to_string()
+        } else {
+            "Branches ".to_string() + &count.to_string()
+        };
+        Button::new(words)
+            .icon("branch")
+            .label("What was kept when you acted in the past or opened something else")
+            .class("button--quiet")
+            .does(move || desk.over.set(Some(Over::Branches)))
+            .draw(desk)
+    };
+    let new = Button::new("New")
+        .icon("new")
+        .label("An empty page, to build your own")
+        .does(move || share::open_new(desk, ""));
+    let share = Button::new("Share")
+        .icon("share")
+        .label("Copy the link to this")
+        .does(move || share::share(desk));
+    let help = Button::icon_only("keys", "Keys and marks (?)")
+        .class("button--quiet masthead__help")
+        .does(move || desk.over.set(Some(Over::Help)));
+    view! {
+        <div class="masthead__tools">
+            {steps}
+            <span class="masthead__rule"></span>
+            {kept} {new.draw(desk)} {share.draw(desk)}
+            <span class="masthead__rule"></span>
+            {help.draw(desk)}
+            {themes()}
+        </div>
+    }
+    .into_any()
+}
+
+fn themes() -> AnyView {
+    let theme = RwSignal::new(browser::theme());
+    let choice = move |value: &'static str, words: &'static str| {
+        let choose = move |_| {
+            theme.set(value.to_string());
+            browser::set_theme(value);
+        };
+        view! {
+            <label class="segments__choice">
+                <input
+                    type="radio"
+                    name="theme"
+                    value=value
+                    prop:checked=move || theme.with(|theme| theme == value)
+                    on:change=choose
+                />
+                <span>{words}</span>
+            </label>
+        }
+        .into_any()
+    };
+    view! {
+        <fieldset class="segments masthead__theme">
+            <legend class="hidden-but-read">"Theme"</legend>
+            {choice("light", "Light")} {choice("dark", "Dark")} {choice("", "Auto")}
+        </fieldset>
+    }
+    .into_any()
+}

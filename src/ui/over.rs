@@ -1,0 +1,58 @@
+//! What lies over the page, one at a time: the library, sharing, the branches, the keys.
+
+use leptos::prelude::*;
+
+use super::browser;
+use super::controls::Button;
+use super::desk::{Desk, Over};
+use super::{branches, help, library, share};
+
+/// The one dialog of the page.
+#[component]
+pub fn OverPage(desk: Desk) -> impl IntoView {
+    let dialog = NodeRef::<leptos::html::Dialog>::new();
+    Effect::new(move || {
+        let over = desk.over.get();
+        if let Some(dialog) = dialog.get() {
+            browser::show_dialog(&dialog, over.is_some());
+        }
+    });
+    let close = move || desk.over.set(None);
+    // A click beside the dialog meets the dialog itself, one within it meets something that it holds.
+    let beside = move |event: web_sys::MouseEvent| {
+        let is_beside = event
+            .target()
+            .zip(dialog.get_untracked())
+            .is_some_and(|(target, dialog)| target == ****dialog);
+        if is_beside {
+            close();
+        }
+    };
+    let title = move || match desk.over.get() {
+        Some(Over::Library) => "Stories",
+        Some(Over::Share) => "Share",
+        Some(Over::Branches) => "Branches",
+        Some(Over::Help) => "Keys and marks",
+        None => "",
+    };
+    let content = move || match desk.over.get() {
+        Some(Over::Library) => library::view(desk),
+        Some(Over::Share) => share::view(desk),
+        Some(Over::Branches) => branches::view(desk),
+        Some(Over::Help) => help::view(),
+        None => ().into_any(),
+    };
+    view! {
+        <dialog class="over" node_ref=dialog aria-labelledby="h-over" on:close=move |_| close() on:click=beside>
+            <div class="over__sheet">
+                <header class="panel__head">
+                    <h2 class="panel__title" id="h-over">{title}</h2>
+                    <span class="panel__tools">
+                        {Button::icon_only("cross", "Close").class("button--quiet").does(close).draw(desk)}
+                    </span>
+                </header>
+                <div class="over__body">{content}</div>
+            </div>
+        </dialog>
+    }
+}

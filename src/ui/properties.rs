@@ -1,0 +1,216 @@
+//! The properties: each sentence with its verdict and the reason, and what differs from what the text expects.
+
+use leptos::prelude::*;
+
+use super::controls::{Key, icon, list, prose, verdict};
+use super::desk::Desk;
+use super::words;
+use crate::property::{Property, Verdict};
+use crate::scenario::check::Difference;
+use crate::session::{Mismatch, Msg, Session};
+
+/// The most replies that are shown that differ.
+const MOST_MISMATCHES: usize = 20;
+
+/// The panel of properties.
+#[component]
+pub fn Properties(desk: Desk) -> impl IntoView {
+    let rows = desk.read(rows_of);
+    let mismatches = desk.read(mismatches_of);
+    let unmet = Memo::new(move |_| desk.unmet.with(|unmet| unmet_of(unmet)));
+    view! {
+        <section class="properties panel" id="dock-properties" role="tabpanel" aria-label="Properties">
+            <header class="panel__head panel__head--undocked"><h2 class="panel__title">"Properties"</h2><Tally desk=desk /></header>
+            <div class="panel__body" tabindex="0">
+                <ul>{list(mismatches, move |row| draw_mismatch(desk, row))}</ul>
+                <ul>{list(rows, move |row| draw(desk, row))}</ul>
+                <ul>{list(unmet, move |row| draw_unmet(desk, row))}</ul>
+            </div>
+        </section>
+    }
+}
+
+/// How many properties are broken, hold, and have not been put to the test.
+#[component]
+pub fn Tally(desk: Desk) -> impl IntoView {
+    let counts = desk.read(|session| {
+        let mut counts = [0; 3];
+        for (_, verdict) in session.verdicts() {
+            counts[rank(&verdict) as usize] += 1;
+        }
+        counts
+    });
+    let show = move || {
+        let [broken, hold, untested] = counts.get();
+        view! {
+            {one_count("tally tally--broken", "rejected", broken, " broken")}
+            {one_count("tally tally--holds", "accepted", hold, " hold")}
+            {one_count("tally tally--untested", "untested", untested, " not tested")}
+        }
+    };
+    view! { <span class="picture__verdicts">{show}</span> }
+}
+
+fn one_count(class: &'static str, sign: &'static str, count: usize, word: &'static str) -> AnyView {
+    view! { <span class=class>{icon(sign)}{count}<span class="tally__word">{word}</span></span> }
+        .into_any()
+}
+
+#[derive(Clone, PartialEq)]
+struct Row {
+    property: Property,
+    verdict: Verdict,
+    claim: &'static str,
+}
+
+fn rank(verdict: &Verdict) -> u8 {
+    match verdict {
+        Verdict::Broken(_) => 0,
+        Verdict::Holds { .. } => 1,
+        Verdict::NotTested { .. } => 2,
+    }
+}
+
+fn rows_of(session: &Session) -> Vec<(Key, Row)> {
+    let mut rows: Vec<Row> = session
+        .verdicts()
+        .into_iter()
+        .map(|(property, verdict)| Row {
+            property,
+            verdict,
+            claim: claim_of(session, property),
+        })
+        .collect();
+    rows.sort_by_key(|row| rank(&row.verdict));
+    rows.into_iter()
+        .map(|row| (row.property as u64, row))
+        .collect()
+}
+
+/// Whether a protocol that somebody runs claims the property.
+fn claim_of(session: &Session, property: Property) -> &'static str {
+    let setup = session.setup();
+    let runs = setup
+        .clients
+        .iter()
+        .filter_map(|client| setup.protocols.get(client.protocol?));
+    match (
+        property,
+        runs.into_iter()
+            .any(|protocol| protocol.claims.contains(&property)),
+    ) {
+        (_, true) => "claimed",
+        (Property::OneBeliever, false) => "nobody claims this",
+        _ => "",
+    }
+}
+
+fn draw(desk: Desk, row: Row) -> AnyView {
+    let Row {
+        property,
+        verdict: found,
+        claim,
+    } = row;
+    let claim =
+        (!claim.is_empty()).then(|| view! { " "<span class="property__claim">{claim}</span> });
+    let (class, mark, why, action) = match found {
+        Verdict::Broken(found) => (
+            "property property--broken",
+            verdict("rejected", "broken".to_string()),
+            found.because,
+            Some(found.action),
+        ),
+        Verdict::Holds { because } => (
+            "property property--holds",
+            verdict("accepted", "holds".to_string()),
+            because,
+            None,
+        ),
+        Verdict::NotTested { needs } => (
+            "property property--untested",
+            verdict("untested", "not tested".to_string()),
+            needs,
+            None,
+        ),
+    };
+    let title = (class == "property property--untested").then_some("not yet put to the test");
+    view! {
+        <li class=class>
+            <span title=title>{mark}</span>
+            <span class="property__name">{words::sentence(property.sentence())}{claim}</span>
+            <p class="property__why">{prose(&words::sentence(&why))}{action.map(|action| go_to(desk, action))}</p>
+        </li>
+    }
+    .into_any()
+}
+
+/// ` action 9`, which moves the cursor to after it.
+fn go_to(desk: Desk, action: usize) -> AnyView {
+    let label = "Move the cursor to action ".to_string() + &(action + 1).to_string();
+    view! {
+        " "
+        <button type="button" class="link" title=label on:click=move |_| desk.send(Msg::GoTo(action + 1))>
+            "action "{action + 1}
+        </button>
+    }
+    .into_any()
+}
+
+fn mismatches_of(session: &Session) -> Vec<(Key, Mismatch)> {
+    let differing = session.mismatches().iter().take(MOST_MISMATCHES);
+    differing
+        .map(|mismatch| (mismatch.action as u64, mismatch.clone()))
+        .collect()
+}
+
+fn draw_mismatch(desk: Desk, mismatch: Mismatch) -> AnyView {
+    let Mismatch {
+        action,
+        expected,
+        got,
+    } = mismatch;
+    let name = match expected.as_str() {
+        "" => "The action was not possible".to_string(),
+        _ => "The reply differs from the text".to_string(),
+    };
+    let why = match expected.as_str() {
+        "" => words::sentence(&got),
+        expected => "The text expects ".to_string() + expected + ", the reply is " + &got,
+    };
+    view! {
+        <li class="property property--broken">
+            {verdict("rejected", "differs".to_string())}
+            <span class="property__name">{name}</span>
+            <p class="property__why">{why}{go_to(desk, action)}</p>
+        </li>
+    }
+    .into_any()
+}
+
+/// An expectation that is not met: its line, what is expected, what is so.
+fn unmet_of(unmet: &[Difference]) -> Vec<(Key, (usize, String, String))> {
+    unmet
+        .iter()
+        .map(|unmet| {
+            (
+                unmet.line as Key,
+                (unmet.line, unmet.expected.clone(), unmet.got.clone()),
+            )
+        })
+        .collect()
+}
+
+fn draw_unmet(desk: Desk, (line, expected, got): (usize, String, String)) -> AnyView {
+    let show = move |_| super::text::show_line(desk, line);
+    view! {
+        <li class="property property--broken">
+            {verdict("rejected", "not met".to_string())}
+            <span class="property__name">"An expectation of the text is not met"</span>
+            <p class="property__why">
+                "Expected: "<code>{expected}</code>". It is: "<code>{got}</code>". "
+                <button type="button" class="link" on:click=show>"line "{line}</button>
+            </p>
+        </li>
+    }
+    .into_any()
+}

@@ -1,0 +1,73 @@
+//! When the page meets a mistake of its own, it stops, says so, and gives the user's text back.
+
+use leptos::prelude::*;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+
+use super::browser;
+use super::desk::Desk;
+
+/// From now on a panic shows the user's text in place of the page, and the next start does not open it by itself.
+pub fn watch_over(desk: Desk) {
+    std::panic::set_hook(Box::new(move |panic| {
+        console_error_panic_hook::hook(panic);
+        browser::remember_that_it_stopped();
+        // The session cannot be read where the panic came from within it; then what was kept last is given back.
+        let text = desk
+            .session
+            .try_with_untracked(|session| session.edited_text());
+        let text = text.or_else(|| browser::kept().map(|kept| kept.draft.unwrap_or(kept.text)));
+        let _ = show(&text.unwrap_or_default(), &panic.to_string());
+    }));
+}
+
+/// Plain DOM, as nothing of the page can be trusted now.
+fn show(text: &str, reason: &str) -> Result<(), JsValue> {
+    let document = document();
+    let add =
+        |parent: &web_sys::Element, tag: &str, words: &str| -> Result<web_sys::Element, JsValue> {
+            let element = document.create_element(tag)?;
+            element.set_text_content(Some(words));
+            parent.append_child(&element)?;
+            Ok(element)
+        };
+    let sheet = document.create_element("section")?;
+    sheet.set_class_name("stopped");
+    sheet.set_attribute("role", "alert")?;
+    add(&sheet, "h1", "Latchkey has stopped")?;
+    add(
+        &sheet,
+        "p",
+        "It met a mistake of its own, which should not happen. Nothing of yours is lost: this is your text.",
+    )?;
+    let area: web_sys::HtmlTextAreaElement = add(&sheet, "textarea", "")?.unchecked_into();
+    area.set_value(text);
+    area.set_read_only(true);
+    area.set_attribute("aria-label", "Your text")?;
+    let row = add(&sheet, "p", "")?;
+    let copy = add(&row, "button", "Copy the text")?;
+    copy.set_class_name("button button--primary");
+    let copied = copy.clone();
+    let pressed = Closure::<dyn Fn()>::new(move || {
+        area.select();
+        let told = copied.clone();
+        browser::copy(area.value(), move |done| {
+            told.set_text_content(Some(if done {
+                "Copied"
+            } else {
+                "Selected: press Ctrl+C"
+            }));
+        });
+    });
+    copy.add_event_listener_with_callback("click", pressed.as_ref().unchecked_ref())?;
+    pressed.forget();
+    let again: web_sys::HtmlAnchorElement = add(&row, "a", "Load the page again")?.unchecked_into();
+    again.set_class_name("button");
+    again.set_href("./");
+    add(&sheet, "p", "Whoever mends it will want to know this:")?;
+    add(&sheet, "pre", reason)?;
+    if let Some(body) = document.body() {
+        body.replace_children_with_node_1(&sheet);
+    }
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! The link, the files, the address, and what is kept over a reload: how a text leaves the page and comes back.
+
+use leptos::prelude::*;
+
+use super::browser::{self, Kept, Timer};
+use super::controls::{Button, fresh_id};
+use super::desk::{Desk, Over};
+use super::words;
+use crate::link::{self, Opened};
+use crate::scenario::library::{self, Story};
+use crate::session::{Branch, Msg, Session};
+
+/// From so many characters a link is too long for many a chat, and the file is offered first.
+const LONG_LINK: usize = 2000;
+
+/// The most bytes of a text whose link is written into the address; a larger one is kept in the browser alone.
+const MOST_BYTES_IN_ADDRESS: usize = 60_000;
+
+/// How long after an action the address and the storage are written, at most once in this time.
+const ONCE_A_SECOND: i32 = 1000;
+
+/// The story that a first visit opens on.
+const FIRST_STORY: &str = "07a-split-acquire";
+
+/// The extension of scenario files.
+const EXTENSION: &str = ".latchkey";
+
+/// The link's fragment for what is shown, without the `#`.
+fn fragment_of(session: &Session) -> String {
+    link::encode(&session.text(), session.cursor())
+        .trim_start_matches('#')
+        .to_string()
+}
+
+/// Copies the link; a long one opens the dialog, which offers the file first.
+pub fn share(desk: Desk) {
+    let fragment = desk.look(fragment_of);
+    match fragment.len() < LONG_LINK {
+        true => copy_link(desk, fragment),
+        false => desk.over.set(Some(Over::Share)),
+    }
+}
+
+fn copy_link(desk: Desk, fragment: String) {
+    let address = browser::address_with(&fragment);
+    let length = address.chars().count();
+    browser::copy(address, move |copied| match copied {
+        true => desk.say("Link copied: ".to_string() + &length.to_string() + " characters"),
+        false => desk.over.set(Some(Over::Share)),
+    });
+}
+
+/// What the dialog shows.
+pub fn view(desk: Desk) -> AnyView {
+    let fragment = desk.look(fragment_of);
+    let save = Button::new("Save the file")
+        .icon("save")
+        .primary(true)
+        .label("Save the text as a file")
+        .does(move || save_file(desk));
+    let id = fresh_id();
+    let address = browser::address_with(&fragment);
+    let note = words::count(address.chars().count(), "character", "characters");
+    let is_long = fragment.len() >= LONG_LINK;
+    let advice = if is_long {
+        ": longer than many a chat or mail lets through. The file is safer."
+    } else {
+        "."
+    };
+    let copied = address.clone();
+    let copy = Button::new("Copy the link").icon("share").does(move || {
+        let address = copied.clone();
+        browser::copy(address, move |copied| match copied {
+            true => desk.say("Link copied"),
+            false => desk.refuse(
+                "The browser did not let the page copy: select the link and copy it by hand",
+            ),
+        });
+    });
+    view! {
+        <p class="help__lead">
+            "The link holds the whole text and where the cursor stands. Nothing leaves your browser until you send it to somebody."
+        </p>
+        <div class="share__row">
+            {save.draw(desk)}
+            <span class="share__note">"a text of a few lines that "<code>"latchkey check"</code>" runs as a test"</span>
+        </div>
+        <label class="share__note" for=id.clone()>"The link, "{note}{advice}</label>
+        <input class="field share__link" id=id readonly value=address on:focus=select_all />
+        <div class="share__row">{copy.draw(desk)}</div>
+    }
+    .into_any()
+}
+
+fn select_all(event: web_sys::FocusEvent) {
+    event_target::<web_sys::HtmlInputElement>(&event).select();
+}
+
+/// Saves the text as a file that is named after its title.
+pub fn save_file(desk: Desk) {
+    let name = desk.look(|session| file_name(&session.title()));
+    match browser::save_file(&name, &desk.look(Session::edited_text)) {
+        true => desk.say("Saved as ".to_string() + &name),
+        false => desk.refuse("The browser did not let the page save a file"),
+    }
+}
+
+/// `A stalls: between SET and INCR` becomes `a-stalls-between-set-and-incr.latchkey`.
+fn file_name(title: &str) -> String {
+    let mut name = String::new();
+    for letter in title.chars() {
+        match letter.is_alphanumeric() {
+            true => name.extend(letter.to_lowercase()),
+            false if !name.is_empty() && !name.ends_with('-') => name.push('-'),
+            false => {}
+        }
+        if name.len() >= 48 {
+            break;
+        }
+    }
+    name.trim_end_matches('-').to_string() + EXTENSION
+}
+
+/// Opens a file that was chosen or dropped.
+pub fn open_file(desk: Desk, file: web_sys::File) {
+    let name = file.name();
+    browser::read_file(file, move |text| match text {
+        Ok(text) => open_text(desk, &text, None, Some(name)),
+        Err(why) => desk.refuse(why),
+    });
+}
+
+/// Opens a story of the library.
+pub fn open_story(desk: Desk, story: &'static Story) {
+    open_text(desk, story.text, None, None);
+}
+
+/// Opens an empty page, or one that begins with this text.
+pub fn open_new(desk: Desk, text: &str) {
+    open_text(desk, text, None, None);
+}
+
+/// Opens another text beside what is there, with an entry of its own in the browser's history. One that does not parse is shown
+/// in the editor with its errors.
+fn open_text(desk: Desk, text: &str, cursor: Option<usize>, named: Option<String>) {
+    desk.playing.set(false);
+    desk.over.set(None);
+    let said = desk.said.with_untracked(|said| said.number);
+    desk.send(Msg::Open {
+        text: text.to_string(),
+        cursor,
+    });
+    let is_open = desk.look(|session| session.text().trim_end() == text.trim_end());
+    if !is_open {
+        // What was there is kept; the text stands in the editor, and every error beside its line.
+        desk.send(Msg::Edit(text.to_string()));
+        desk.dock.set(super::desk::Dock::Text);
+        desk.tab.set(super::desk::Tab::Text);
+        let name = named.unwrap_or_else(|| "The text".to_string());
+        return desk.refuse(name + " does not parse: its errors stand under the text. The page stays on what was open.");
+    }
+    if desk.said.with_untracked(|now| now.number == said) {
+        desk.say("Open: ".to_string() + &desk.look(Session::title));
+    }
+    write_address(desk, true);
+}
+
+/// Opens a kept branch; what is open takes its place.
+pub fn switch_branch(desk: Desk, place: usize) {
+    desk.playing.set(false);
+    desk.send(Msg::SwitchBranch(place));
+    desk.over.set(None);
+    write_address(desk, true);
+}
+
+fn write_address(desk: Desk, new_entry: bool) {
+    let fragment = match desk.look(|session| session.document().bytes() <= MOST_BYTES_IN_ADDRESS) {
+        true => desk.look(fragment_of),
+        false => String::new(),
+    };
+    if fragment != browser::fragment() {
+        browser::write_address(&fragment, new_entry);
+    }
+    browser::set_title(&(desk.look(Session::title) + " · Latchkey"));
+}
+
+fn keep(desk: Desk) {
+    let kept = desk.look(|session| Kept {
+        text: session.text(),
+        draft: session.draft().map(str::to_string),
+        cursor: session.cursor(),
+        branches: session
+            .branches()
+            .iter()
+            .map(|branch| (branch.name.clone(), branch.text.clone(), branch.cursor))
+            .collect(),
+    });
+    let trouble = browser::keep(&kept).err().unwrap_or_default();
+    if desk.not_kept.with_untracked(|before| *before != trouble) {
+        if !trouble.is_empty() {
+            desk.refuse(
+                "Your work is not kept over a reload: ".to_string()
+                    + &trouble
+                    + ". Save it as a file, or copy the link.",
+            );
+        }
+        desk.not_kept.set(trouble);
+    }
+}
+
+/// Writes the address and keeps the work, at most once a second while somebody acts, and opens what Back, Forward and links
+/// bring.
+pub fn follow(desk: Desk) {
+    let revision = desk.read(Session::revision);
+    let timer = Timer::new();
+    Effect::new(move |before: Option<u64>| {
+        let revision = revision.get();
+        if before.is_some() {
+            timer.unless_set(ONCE_A_SECOND, move || {
+                keep(desk);
+                write_address(desk, false);
+            });
+        }
+        revision
+    });
+    browser::on_leave(move || keep(desk));
+    browser::on_address(move || open_address(desk));
+    browser::on_drop(move |file| open_file(desk, file));
+}
+
+/// Opens what the address holds, beside what is open.
+fn open_address(desk: Desk) {
+    let fragment = browser::fragment();
+    if fragment.is_empty() || desk.look(fragment_of) == fragment {
+        return;
+    }
+    match link::decode(&fragment) {
+        Ok(Opened { text, cursor }) => {
+            desk.playing.set(false);
+            desk.send(Msg::Open {
+                text,
+                cursor: Some(cursor),
+            });
+            browser::set_title(&(desk.look(Session::title) + " · Latchkey"));
+        }
+        Err(error) => desk.refuse(
+            "This link cannot be opened: ".to_string()
+                + &error.to_string()
+                + ". What was open stays.",
+        ),
+    }
+}
+
+/// What the page begins with: the link, else the work that was kept, else the first story; and what to tell about it.
+pub fn begin() -> (Session, Vec<String>) {
+    let mut told = Vec::new();
+    let kept = browser::kept();
+    let stopped = browser::it_stopped();
+    let linked = match browser::fragment() {
+        fragment if fragment.is_empty() => None,
+        fragment => match open_link(&fragment) {
+            Ok(session) => Some(session),
+            Err(why) => {
+                told.push("This link cannot be opened: ".to_string() + &why);
+                None
+            }
+        },
+    };
+    let own = match (&kept, stopped) {
+        (Some(kept), false) => Session::new(&kept.text, Some(kept.cursor)).ok(),
+        _ => None,
+    };
+    let same = linked
+        .as_ref()
+        .zip(own.as_ref())
+        .is_some_and(|(linked, own)| linked.text() == own.text());
+    let mut branches = kept
+        .as_ref()
+        .map(|kept| kept.branches.clone())
+        .unwrap_or_default();
+    let has_linked = linked.is_some() && !same;
+    if let Some(kept) = &kept
+        && (has_linked || own.is_none())
+        && !kept.text.trim().is_empty()
+        && !is_in_library(&kept.text)
+        && !branches.iter().any(|(_, text, _)| *text == kept.text)
+    {
+        let name = if stopped {
+            "Work at which the page stopped"
+        } else {
+            "Your work before the link"
+        };
+        branches.push((
+            name.to_string(),
+            kept.draft.clone().unwrap_or_else(|| kept.text.clone()),
+            kept.cursor,
+        ));
+        told.push("Your earlier work is kept under Branches".to_string());
+    }
+    let mut session = linked.or(own).unwrap_or_else(first_session);
+    session.set_branches(
+        branches
+            .into_iter()
+            .map(|(name, text, cursor)| Branch { name, text, cursor })
+            .collect(),
+    );
+    if let Some(draft) = kept
+        .and_then(|kept| kept.draft)
+        .filter(|_| !has_linked && !stopped)
+    {
+        session.update(Msg::Edit(draft));
+    }
+    (session, told)
+}
+
+fn open_link(fragment: &str) -> Result<Session, String> {
+    let Opened { text, cursor } = link::decode(fragment).map_err(|error| error.to_string())?;
+    Session::new(&text, Some(cursor)).map_err(|errors| {
+        let first = errors.first().map(ToString::to_string).unwrap_or_default();
+        "its text does not parse, ".to_string() + &first
+    })
+}
+
+fn is_in_library(text: &str) -> bool {
+    library::stories().iter().any(|story| story.text == text)
+}
+
+fn first_session() -> Session {
+    let text = library::story_named(FIRST_STORY).map_or("", |story| story.text);
+    let session = Session::new(text, None).or_else(|_| Session::new("", None));
+    let mut session = session.expect("the empty text parses");
+    if let Some(action) = session.claims_broken_at() {
+        session.update(Msg::GoTo(action + 1));
+    }
+    session
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_name;
+
+    #[test]
+    fn files_are_named_after_their_titles() {
+        assert_eq!(
+            file_name("A stalls: between SET and INCR"),
+            "a-stalls-between-set-and-incr.latchkey"
+        );
+        assert_eq!(file_name("…"), ".latchkey");
+        assert_eq!(file_name("Größe 10 %"), "größe-10.latchkey");
+    }
+}

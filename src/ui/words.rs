@@ -1,0 +1,64 @@
+//! Numbers and bytes as the page writes them.
+
+/// Seconds with three digits, `10.001`: the axis and the clock.
+pub fn seconds(milliseconds: u64) -> String {
+    let rest = (milliseconds % 1000 + 1000).to_string();
+    (milliseconds / 1000).to_string() + "." + &rest[1..]
+}
+
+/// Milliseconds with narrow spaces between groups of three digits, `10 000 ms`: what remains.
+pub fn milliseconds(milliseconds: u64) -> String {
+    let digits = milliseconds.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push('\u{202f}');
+        }
+        grouped.push(digit);
+    }
+    grouped + " ms"
+}
+
+/// So many of something: `1 row`, `2 rows`.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    number.to_string() + " " + if number == 1 { one } else { many }
+}
+
+/// Bytes as text; what is no UTF-8 shows as replacement characters.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The beginning of a long text, with an ellipsis where something was left out.
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => text[..end].to_string() + "…",
+        None => text.to_string(),
+    }
+}
+
+/// With a capital at the front, as a sentence of its own.
+pub fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        assert_eq!(seconds(0), "0.000");
+        assert_eq!(seconds(10_001), "10.001");
+        assert_eq!(seconds(20), "0.020");
+        assert_eq!(milliseconds(7), "7 ms");
+        assert_eq!(milliseconds(10_000), "10\u{202f}000 ms");
+        assert_eq!(milliseconds(1_234_567), "1\u{202f}234\u{202f}567 ms");
+        assert_eq!(count(1, "row", "rows"), "1 row");
+        assert_eq!(shortened("größer", 3), "grö…");
+        assert_eq!(sentence("every lock"), "Every lock");
+    }
+}
