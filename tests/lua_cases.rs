@@ -48,6 +48,7 @@ impl Keys {
         let name = words[0].to_lowercase();
         match (name.as_str(), &words[1..]) {
             ("get", [key]) => self.get(key),
+            ("echo", [text]) => Reply::Bulk(text.as_bytes().to_vec()),
             ("mget", keys) => Reply::Array(keys.iter().map(|key| self.get(key)).collect()),
             ("set", [key, value, options @ ..]) => self.set(key, value, options.contains(&"NX")),
             ("del", [key]) => {
@@ -192,6 +193,34 @@ fn replies_are_those_of_redis() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A reply as the recorded ones are written.
+fn escaped(reply: &Reply) -> String {
+    match reply {
+        Reply::Array(items) => {
+            let items: Vec<String> = items.iter().map(escaped).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Reply::Bulk(bytes) => format!("\"{}\"", bytes.escape_ascii()),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_function_and_every_error_is_as_recorded() {
+    let text = include_str!("cases/lua_replies.txt");
+    let (mut count, mut wrong) = (0, Vec::new());
+    for case in text.split_terminator("\n----\n") {
+        let (source, reply) = case.rsplit_once("\n=> ").expect("a script and its reply");
+        let got = escaped(&eval(source.as_bytes(), &[], &[], &mut Keys::default()));
+        if got != reply {
+            wrong.push(format!("{source}\n  Redis {reply}\n  here  {got}"));
+        }
+        count += 1;
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert!(count > 490, "{count}");
 }
 
 fn check(source: &str, reply: &str) {

@@ -140,9 +140,9 @@ fn error(vm: &mut Vm<'_>) -> Result<usize, Throw> {
         let mut place = vm.place_at_level(level);
         place.extend_from_slice(vm.heap.bytes_of(text));
         let value = vm.new_string(&place)?;
-        return Err(Throw::Error(value));
+        return Err(vm.throw(value));
     }
-    Err(Throw::Error(message))
+    Err(vm.throw(message))
 }
 
 fn get_metatable(vm: &mut Vm<'_>) -> Result<usize, Throw> {
@@ -484,9 +484,9 @@ fn wrapped(vm: &mut Vm<'_>) -> Result<usize, Throw> {
                 let mut message = vm.place_at_level(1);
                 message.extend_from_slice(vm.heap.bytes_of(text));
                 let value = vm.new_string(&message)?;
-                Err(Throw::Error(value))
+                Err(vm.throw(value))
             }
-            None => Err(Throw::Error(error)),
+            None => Err(vm.throw(error)),
         },
     }
 }

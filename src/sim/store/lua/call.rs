@@ -8,6 +8,8 @@ use super::vm::Vm;
 
 /// Levels of native recursion, as in Lua (`LUAI_MAXCCALLS`).
 pub(super) const MAX_NATIVE_CALLS: usize = 200;
+/// Beyond these an overflow is being handled; this many end that too.
+const LAST_NATIVE_CALL: usize = MAX_NATIVE_CALLS + MAX_NATIVE_CALLS / 8;
 /// Frames: a list of them doubles, and doubling beyond this is a stack overflow (`LUAI_MAXCALLS`).
 const MAX_FRAMES: usize = 20_000;
 const FIRST_FRAMES: usize = 16_384;
@@ -16,20 +18,14 @@ const NATIVE_STACK: usize = 20;
 /// The frame of a native function.
 pub(super) const NATIVE: u32 = u32::MAX;
 
-/// Which limit ended a script.
+/// Why a function did not return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(super) enum Throw {
+    /// An error that `pcall` catches; the machine holds its value ([`Vm::error`]).
+    Error,
+    /// A limit, which nothing catches.
     Fuel,
     Memory,
-}
-
-/// Why a function did not return.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Throw {
-    /// An error that `pcall` catches.
-    Error(Value),
-    /// A limit, which nothing catches.
-    Limit(Limit),
     /// A coroutine pauses.
     Yield,
 }
@@ -301,7 +297,7 @@ impl Vm<'_> {
             if self.native_calls == MAX_NATIVE_CALLS {
                 return Err(self.run_error(b"C stack overflow"));
             }
-            if self.native_calls >= MAX_NATIVE_CALLS + MAX_NATIVE_CALLS / 8 {
+            if self.native_calls >= LAST_NATIVE_CALL {
                 return Err(self.plain_error(b"error in error handling"));
             }
         }
@@ -336,7 +332,7 @@ impl Vm<'_> {
         let held = self.held.len();
         let mut error = match self.call(callee, results) {
             Ok(()) => return Ok(Ok(())),
-            Err(Throw::Error(error)) => error,
+            Err(Throw::Error) => self.error,
             Err(other) => return Err(other),
         };
         self.held.truncate(held);
@@ -372,10 +368,10 @@ impl Vm<'_> {
                     self.thread.top -= 1;
                     return Ok(self.thread.stack[self.thread.top]);
                 }
-                Err(Throw::Error(next)) => {
-                    error = next;
-                    if self.native_calls >= MAX_NATIVE_CALLS {
-                        return Ok(self.heap.string(b"error in error handling"));
+                Err(Throw::Error) => {
+                    error = self.error;
+                    if self.native_calls >= LAST_NATIVE_CALL {
+                        return Ok(error);
                     }
                 }
                 Err(other) => return Err(other),
@@ -497,10 +493,10 @@ impl Vm<'_> {
                 self.frame().pc = pc;
                 Ok(self.thread.yielded)
             }
-            Err(Throw::Error(error)) => {
+            Err(Throw::Error) => {
                 self.thread.status = Status::Dead;
                 self.close_variables(0);
-                Err(error)
+                Err(self.error)
             }
             Err(limit) => return Err(limit),
         };

@@ -1005,7 +1005,7 @@ pub(super) fn arithmetic(operation: u32, a: f64, b: f64) -> Option<f64> {
         op::MUL => a * b,
         op::DIV => a / b,
         op::MOD => a - libm::floor(a / b) * b,
-        op::POW => libm::pow(a, b),
+        op::POW => return Some(number::power(a, b)),
         op::UNM => return Some(-a),
         _ => return None,
     };

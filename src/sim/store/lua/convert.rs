@@ -69,7 +69,7 @@ fn value_reply(
         };
     *budget = match budget.checked_sub(size) {
         Some(rest) => rest,
-        None => return Err(Throw::Limit(super::call::Limit::Memory)),
+        None => return Err(Throw::Memory),
     };
     Ok(match value {
         Value::String(s) => Reply::Bulk(vm.heap.bytes_of(s).to_vec()),
@@ -169,7 +169,7 @@ pub(super) fn described(
         other => {
             let text = match vm.text_of(other) {
                 Ok(text) => text,
-                Err(Throw::Error(_)) => Value::Nil,
+                Err(Throw::Error) => Value::Nil,
                 Err(limit) => return Err(limit),
             };
             let mut message = b"ERR ".to_vec();
@@ -205,10 +205,10 @@ pub(super) fn described(
         match vm.set_index(Value::Table(table), key, value, None) {
             Ok(()) => {}
             // An error with a metatable or protection of its own: the error about it goes out instead.
-            Err(Throw::Error(next)) if !matches!(next, Value::Table(_)) => {
-                return described(vm, next, Some(depth));
+            Err(Throw::Error) if !matches!(vm.error, Value::Table(_)) => {
+                return described(vm, vm.error, Some(depth));
             }
-            Err(Throw::Error(_)) => {}
+            Err(Throw::Error) => {}
             Err(other) => return Err(other),
         }
     }
@@ -226,7 +226,7 @@ pub(super) fn failure_reply(vm: &mut Vm<'_>, error: Value, sha1: &str) -> Result
     let key = vm.heap.string(b"err");
     let text = match vm.index(error, key, None) {
         Ok(text) => text,
-        Err(Throw::Error(_)) => Value::Nil,
+        Err(Throw::Error) => Value::Nil,
         Err(limit) => return Err(limit),
     };
     let mut message = match vm.string_of(text) {

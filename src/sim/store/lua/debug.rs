@@ -10,9 +10,16 @@ use super::value::Value;
 use super::vm::Vm;
 
 impl Vm<'_> {
+    /// An error with any value.
+    pub fn throw(&mut self, error: Value) -> Throw {
+        self.error = error;
+        Throw::Error
+    }
+
     /// An error without a place.
     pub fn plain_error(&mut self, message: &[u8]) -> Throw {
-        Throw::Error(self.heap.string(message))
+        let error = self.heap.string(message);
+        self.throw(error)
     }
 
     /// An error of the function that runs, with its place when it is the script's.

@@ -6,8 +6,9 @@ use super::number;
 
 /// The names that a script uses are shared between its tokens, its variables and its constants.
 pub(super) type Name = Rc<[u8]>;
-/// An error's text, complete with place.
-pub(super) type Failure = Vec<u8>;
+/// The text does not compile; the lexer holds the error ([`Lexer::failure`]).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Failure;
 
 macro_rules! words {
     ($($name:ident $text:literal)*) => {
@@ -71,6 +72,8 @@ pub(super) struct Lexer<'a> {
     ahead: Option<Token>,
     /// The bytes of the token being read.
     buffer: Vec<u8>,
+    /// The error's text, complete with place.
+    pub failure: Vec<u8>,
 }
 
 impl<'a> Lexer<'a> {
@@ -84,6 +87,7 @@ impl<'a> Lexer<'a> {
             token: Token::End,
             ahead: None,
             buffer: Vec::new(),
+            failure: Vec::new(),
         }
     }
 
@@ -107,12 +111,13 @@ impl<'a> Lexer<'a> {
     }
 
     /// An error at the current token.
-    pub fn error(&self, message: &[u8]) -> Failure {
-        self.error_near(message, Some(&self.token))
+    pub fn error(&mut self, message: &[u8]) -> Failure {
+        let token = self.token.clone();
+        self.error_near(message, Some(&token))
     }
 
     /// An error, near a token or without one.
-    pub fn error_near(&self, message: &[u8], token: Option<&Token>) -> Failure {
+    pub fn error_near(&mut self, message: &[u8], token: Option<&Token>) -> Failure {
         let mut text = number::until_zero(self.chunk).to_vec();
         text.extend_from_slice(format!(":{}: ", self.line).as_bytes());
         text.extend_from_slice(message);
@@ -127,7 +132,8 @@ impl<'a> Lexer<'a> {
             }
             text.push(b'\'');
         }
-        text
+        self.failure = text;
+        Failure
     }
 
     fn peek(&self) -> Option<u8> {

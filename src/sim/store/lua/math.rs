@@ -27,7 +27,7 @@ const MATH: &[(&str, Native)] = &[
     ("max", |vm| extreme(vm, |best, x| x > best)),
     ("min", |vm| extreme(vm, |best, x| x < best)),
     ("modf", modf),
-    ("pow", |vm| map_two(vm, libm::pow)),
+    ("pow", |vm| map_two(vm, number::power)),
     ("rad", |vm| map(vm, |x| x * RADIANS_PER_DEGREE)),
     ("random", random),
     ("randomseed", random_seed),
@@ -39,8 +39,11 @@ const MATH: &[(&str, Native)] = &[
 ];
 
 const RADIANS_PER_DEGREE: f64 = std::f64::consts::PI / 180.0;
-/// The state of `lrand48` after `srand48(0)`, where Redis starts every script.
-pub(super) const FIRST_RANDOM: u64 = 0x330e;
+/// The state of `lrand48` when a server starts. Redis 7 goes on from there from script to script; here
+/// every script begins anew, so that equal stores stay equal.
+pub(super) const FIRST_RANDOM: u64 = 0x1234_abcd_330e;
+/// The lowest 16 bits of a state that was seeded.
+const SEEDED: u64 = 0x330e;
 
 /// Adds the library.
 pub(super) fn open(heap: &mut Heap) {
@@ -151,6 +154,6 @@ fn random(vm: &mut Vm<'_>) -> Result<usize, Throw> {
 
 fn random_seed(vm: &mut Vm<'_>) -> Result<usize, Throw> {
     let seed = number::to_i64(vm.check_number(1)?) as u32;
-    vm.random = u64::from(seed) << 16 | FIRST_RANDOM;
+    vm.random = u64::from(seed) << 16 | SEEDED;
     Ok(0)
 }

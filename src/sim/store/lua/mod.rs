@@ -43,7 +43,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::sim::store::{reply::Reply, sha1};
-use call::{Limit, Thread, Throw};
+use call::{Thread, Throw};
 use code::Proto;
 use heap::Heap;
 use value::Value;
@@ -237,6 +237,7 @@ pub fn run(
         pc: 0,
         native_calls: 0,
         held: Vec::new(),
+        error: Value::Nil,
         host,
         fuel: limits.fuel,
         memory: limits.memory,
@@ -245,17 +246,17 @@ pub fn run(
     };
     match run_in(&mut vm, script, keys, args) {
         Ok(reply) => reply,
-        Err(Throw::Limit(Limit::Memory)) => Reply::Error(format!(
+        Err(Throw::Memory) => Reply::Error(format!(
             "ERR the script used more than {} bytes and was ended by the playground's memory limit",
             limits.memory
         )),
-        Err(Throw::Limit(Limit::Fuel)) => Reply::Error(format!(
+        Err(Throw::Fuel) => Reply::Error(format!(
             "ERR the script ran for more than {} instructions and was ended by the playground's \
              fuel limit",
             limits.fuel
         )),
         // Neither leaves the frame in which it is caught.
-        Err(Throw::Error(_) | Throw::Yield) => Reply::Error("ERR unknown error".to_owned()),
+        Err(Throw::Error | Throw::Yield) => Reply::Error("ERR unknown error".to_owned()),
     }
 }
 
@@ -282,7 +283,7 @@ fn run_in(
             let value = vm.thread.stack[callee];
             convert::to_reply(vm, value)
         }
-        Err(Throw::Error(error)) => convert::failure_reply(vm, error, script.sha1()),
+        Err(Throw::Error) => convert::failure_reply(vm, vm.error, script.sha1()),
         Err(other) => Err(other),
     }
 }

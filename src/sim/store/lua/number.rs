@@ -229,6 +229,90 @@ pub(super) fn settle(result: f64, a: f64, b: f64) -> f64 {
     }
 }
 
+/// The largest whole exponent that is worked out by multiplying.
+const MAX_WHOLE_EXPONENT: f64 = 1024.0;
+
+/// A power, as exact as C's library gives it: the `libm` crate's own is off in the last digit more often.
+pub(super) fn power(x: f64, y: f64) -> f64 {
+    let whole = y.floor() == y && y.abs() <= MAX_WHOLE_EXPONENT;
+    if x.is_nan() && whole && y % 2.0 != 0.0 && x.is_sign_negative() {
+        return f64::NAN;
+    }
+    if whole && let Some(result) = whole_power(x, y) {
+        return result;
+    }
+    settle(libm::pow(x, y), x, y)
+}
+
+/// A power by repeated squaring with twice the digits of a double; none where these would not hold.
+fn whole_power(x: f64, y: f64) -> Option<f64> {
+    let in_range = |n: f64| (1e-280..1e280).contains(&n.abs());
+    let mut exponent = y.abs() as u32;
+    let mut square = Double { high: x, low: 0.0 };
+    let mut result = Double {
+        high: 1.0,
+        low: 0.0,
+    };
+    while exponent > 0 {
+        if !in_range(square.high) {
+            return None;
+        }
+        if exponent & 1 == 1 {
+            result = result.times(square);
+        }
+        exponent >>= 1;
+        if exponent > 0 {
+            square = square.times(square);
+        }
+    }
+    if !in_range(result.high) {
+        return None;
+    }
+    Some(if y < 0.0 {
+        result.reciprocal()
+    } else {
+        result.high + result.low
+    })
+}
+
+/// A number as the sum of two doubles, the second of them small.
+#[derive(Clone, Copy)]
+struct Double {
+    high: f64,
+    low: f64,
+}
+
+impl Double {
+    fn times(self, other: Double) -> Double {
+        let product = self.high * other.high;
+        let (a, b) = (halves(self.high), halves(other.high));
+        let error = ((a.0 * b.0 - product) + a.0 * b.1 + a.1 * b.0) + a.1 * b.1;
+        let low = error + (self.high * other.low + self.low * other.high);
+        let high = product + low;
+        Double {
+            high,
+            low: low - (high - product),
+        }
+    }
+
+    fn reciprocal(self) -> f64 {
+        let guess = 1.0 / self.high;
+        let product = Double {
+            high: guess,
+            low: 0.0,
+        }
+        .times(self);
+        guess + guess * ((1.0 - product.high) - product.low)
+    }
+}
+
+/// A double as a sum of two with half the digits each, whose products are exact (Dekker).
+fn halves(n: f64) -> (f64, f64) {
+    let scaled = n * 134_217_729.0;
+    let high = scaled - (scaled - n);
+    (high, n - high)
+}
+
 /// A double as an unsigned 64-bit integer, as the processor does it.
 pub(super) fn to_u64(n: f64) -> u64 {
     if n >= 9223372036854775808.0 {
@@ -454,4 +538,30 @@ fn with_exponent(mut mantissa: String, exponent: i32) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     let _ = write!(mantissa, "e{sign}{:02}", exponent.unsigned_abs());
     mantissa
+}
+
+#[cfg(test)]
+mod tests {
+    use super::power;
+
+    #[test]
+    fn whole_powers_are_exact_to_the_last_digit() {
+        // Worked out with a few hundred digits and rounded once.
+        for (x, y, expected) in [
+            (7.0, 65.0, 8.538323413450849e54),
+            (10.0, 22.0, 1e22),
+            (10.0, -5.0, 1e-5),
+            (10.0, 300.0, 1e300),
+            (2.0, 1023.0, 8.98846567431158e307),
+            (2.0, -1074.0, 5e-324),
+            (1.1, 10.0, 2.5937424601000023),
+            (-3.0, 3.0, -27.0),
+            (0.1, 3.0, 0.0010000000000000002),
+            (3.0, 40.0, 1.2157665459056929e19),
+            (0.0, 0.0, 1.0),
+            (5.0, -1.0, 0.2),
+        ] {
+            assert_eq!(power(x, y), expected, "{x} ^ {y}");
+        }
+    }
 }

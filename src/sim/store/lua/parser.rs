@@ -28,7 +28,7 @@ pub(super) struct Parser<'a> {
 }
 
 /// Compiles a text with a name (`@file`, `=name`, or the text itself); `levels` are in use already.
-pub(super) fn compile(source: &[u8], name: &[u8], levels: usize) -> Result<Proto, Failure> {
+pub(super) fn compile(source: &[u8], name: &[u8], levels: usize) -> Result<Proto, Vec<u8>> {
     let name: Arc<[u8]> = Arc::from(name);
     let chunk: Arc<[u8]> = Arc::from(chunk_name(&name));
     let mut main = FunctionState::new(0, Arc::clone(&name), Arc::clone(&chunk));
@@ -40,11 +40,10 @@ pub(super) fn compile(source: &[u8], name: &[u8], levels: usize) -> Result<Proto
         name,
         chunk: Arc::clone(&chunk),
     };
-    parser.lexer.advance()?;
-    parser.chunk()?;
-    parser.check(&Token::End)?;
-    let (proto, _) = parser.close_function()?;
-    Ok(proto)
+    match parser.main() {
+        Ok(proto) => Ok(proto),
+        Err(Failure) => Err(parser.lexer.failure),
+    }
 }
 
 /// What errors call a chunk: a name of its own, or the start of its text.
@@ -80,6 +79,14 @@ pub(super) fn chunk_name(name: &[u8]) -> Vec<u8> {
 }
 
 impl Parser<'_> {
+    fn main(&mut self) -> Result<Proto, Failure> {
+        self.lexer.advance()?;
+        self.chunk()?;
+        self.check(&Token::End)?;
+        let (proto, _) = self.close_function()?;
+        Ok(proto)
+    }
+
     /// The function being compiled.
     pub fn fs(&mut self) -> &mut FunctionState {
         match self.functions.last_mut() {
@@ -100,14 +107,14 @@ impl Parser<'_> {
         *self.token() == Token::Word(word)
     }
 
-    fn expected(&self, token: &Token) -> Failure {
+    fn expected(&mut self, token: &Token) -> Failure {
         let mut message = b"'".to_vec();
         message.extend_from_slice(&token.expected_text());
         message.extend_from_slice(b"' expected");
         self.lexer.error(&message)
     }
 
-    fn check(&self, token: &Token) -> Result<(), Failure> {
+    fn check(&mut self, token: &Token) -> Result<(), Failure> {
         if self.token() == token {
             Ok(())
         } else {

@@ -99,7 +99,7 @@ fn error_table(vm: &mut Vm<'_>, message: &str) -> Result<Value, Throw> {
 
 fn raise(vm: &mut Vm<'_>, message: &str) -> Throw {
     match error_table(vm, message) {
-        Ok(table) => Throw::Error(table),
+        Ok(table) => vm.throw(table),
         Err(limit) => limit,
     }
 }
@@ -144,7 +144,7 @@ fn command(vm: &mut Vm<'_>, raises: bool) -> Result<usize, Throw> {
     let failed = matches!(reply, Reply::Error(_));
     let value = convert::to_lua(vm, &reply)?;
     if failed && raises {
-        return Err(Throw::Error(value));
+        return Err(vm.throw(value));
     }
     vm.give(value)
 }

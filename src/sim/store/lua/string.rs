@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::call::{Limit, Throw};
+use super::call::Throw;
 use super::heap::{Event, Function, Heap};
 use super::number::{self, Conversion};
 use super::pattern::{Length, Matcher, Trouble};
@@ -135,7 +135,7 @@ fn trouble(vm: &mut Vm<'_>, trouble: Trouble) -> Throw {
         Trouble::Pattern(message) => vm.native_error(message.as_bytes()),
         Trouble::Fuel => {
             vm.fuel = 0;
-            Throw::Limit(Limit::Fuel)
+            Throw::Fuel
         }
     }
 }

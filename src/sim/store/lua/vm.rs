@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Host;
-use super::call::{Limit, Thread, Throw};
+use super::call::{Thread, Throw};
 use super::code::{
     CONSTANT, Constant, FIELDS_PER_FLUSH, Instruction, Proto, arg_a, arg_b, arg_bx, arg_c, arg_sbx,
     arithmetic, byte_to_size, op, opcode,
@@ -55,6 +55,8 @@ pub(super) struct Vm<'h> {
     pub native_calls: usize,
     /// Values that a native function holds on to.
     pub held: Vec<Value>,
+    /// The value of the error that is on its way.
+    pub error: Value,
     pub host: &'h mut dyn Host,
     pub fuel: u64,
     pub memory: usize,
@@ -72,7 +74,7 @@ impl Vm<'_> {
             }
             None => {
                 self.fuel = 0;
-                Err(Throw::Limit(Limit::Fuel))
+                Err(Throw::Fuel)
             }
         }
     }
@@ -80,7 +82,7 @@ impl Vm<'_> {
     /// Makes sure that so many bytes more are within the limit.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Throw> {
         if self.heap.bytes.saturating_add(bytes) > self.memory {
-            return Err(Throw::Limit(Limit::Memory));
+            return Err(Throw::Memory);
         }
         Ok(())
     }
@@ -118,7 +120,7 @@ impl Vm<'_> {
             .linked
             .iter()
             .flat_map(|linked| linked.constants.iter().copied());
-        let held = self.held.iter().copied();
+        let held = self.held.iter().copied().chain([self.error]);
         self.heap
             .collect(waiting.chain(constants).chain(held), &self.thread);
     }
@@ -478,7 +480,7 @@ impl Vm<'_> {
                 Value::String(s) => {
                     let part = self.heap.bytes_of(s);
                     if self.heap.bytes + bytes.len() + part.len() > self.memory {
-                        return Err(Throw::Limit(Limit::Memory));
+                        return Err(Throw::Memory);
                     }
                     bytes.extend_from_slice(part);
                 }
@@ -520,7 +522,7 @@ impl Vm<'_> {
         let code = &linked.proto.code[..];
         loop {
             if self.fuel == 0 {
-                return Err(Throw::Limit(Limit::Fuel));
+                return Err(Throw::Fuel);
             }
             self.fuel -= 1;
             let i = code[self.pc];
