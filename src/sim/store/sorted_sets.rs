@@ -383,6 +383,19 @@ impl BytesBound<'_> {
     }
 }
 
+/// Which of the selected members are wanted, as LIMIT says.
+#[derive(Clone, Copy)]
+struct Window {
+    offset: usize,
+    limit: usize,
+}
+
+/// All of them.
+const ALL: Window = Window {
+    offset: 0,
+    limit: usize::MAX,
+};
+
 impl<'a> Selection<'a> {
     fn parse(call: &Call<'a>, by: By, low: usize, high: usize) -> Result<Selection<'a>, Instead> {
         Ok(match by {
@@ -396,43 +409,59 @@ impl<'a> Selection<'a> {
         })
     }
 
-    /// The places that it selects, in a set whose order may be turned round.
-    fn places(&self, set: &SortedSet, reverse: bool) -> Range<usize> {
-        if let Selection::Ranks(start, stop) = self {
-            let places = range(*start, *stop, set.len());
-            let turned = set.len() - places.end..set.len() - places.start;
-            return if reverse { turned } else { places };
-        }
-        // Members with different scores are in no order of the bytes. Redis then begins with the
-        // first one within the near bound and goes on to the first one beyond the far bound, unless
-        // the outermost ones say that there is nothing to find.
-        let reaches = |(score, member): &(Score, Bytes)| self.reaches(*score, member);
-        let extends_to = |(score, member): &(Score, Bytes)| self.extends_to(*score, member);
-        let members = &set.members;
-        if self.is_empty()
-            || !members.last().is_some_and(reaches)
-            || !members.first().is_some_and(extends_to)
-        {
-            return 0..0;
-        }
-        if reverse {
-            let end = members
-                .iter()
-                .rposition(extends_to)
-                .map_or(0, |last| last + 1);
-            let number = members[..end]
-                .iter()
-                .rev()
-                .take_while(|member| reaches(member))
-                .count();
-            return end - number..end;
-        }
-        let first = members.iter().position(reaches).unwrap_or(members.len());
-        let number = members[first..]
+    /// The places that it selects, of those the window; with the order turned round, both begin at
+    /// the end of the set.
+    fn places(&self, set: &SortedSet, reverse: bool, window: Window) -> Range<usize> {
+        let length = set.len();
+        let turned = |places: Range<usize>| length - places.end..length - places.start;
+        let places = match self {
+            Selection::Ranks(start, stop) => range(*start, *stop, length),
+            _ if reverse => {
+                let members: Vec<&(Score, Bytes)> = set.members.iter().rev().collect();
+                let near = |member: &(Score, Bytes)| self.extends_to(member.0, &member.1);
+                let far = |member: &(Score, Bytes)| self.reaches(member.0, &member.1);
+                self.between(&members, &near, &far, window)
+            }
+            _ => {
+                let members: Vec<&(Score, Bytes)> = set.members.iter().collect();
+                let near = |member: &(Score, Bytes)| self.reaches(member.0, &member.1);
+                let far = |member: &(Score, Bytes)| self.extends_to(member.0, &member.1);
+                self.between(&members, &near, &far, window)
+            }
+        };
+        if reverse { turned(places) } else { places }
+    }
+
+    /// The places from the first member within the near bound, skipping the window's offset, to the
+    /// first one beyond the far bound.
+    ///
+    /// Where members of different scores are selected by their bytes, they are in no order; this is
+    /// then what Redis shows of a small set.
+    fn between(
+        &self,
+        members: &[&(Score, Bytes)],
+        near: &dyn Fn(&(Score, Bytes)) -> bool,
+        far: &dyn Fn(&(Score, Bytes)) -> bool,
+        window: Window,
+    ) -> Range<usize> {
+        let outermost = members.last().is_some_and(|last| near(last))
+            && members.first().is_some_and(|first| far(first));
+        let first = members
             .iter()
-            .take_while(|member| extends_to(member))
+            .position(|member| near(member))
+            .filter(|_| outermost && !self.is_empty());
+        let Some(first) =
+            first.filter(|first| members.get(*first).is_some_and(|member| far(member)))
+        else {
+            return 0..0;
+        };
+        let start = first.saturating_add(window.offset).min(members.len());
+        let number = members[start..]
+            .iter()
+            .take(window.limit)
+            .take_while(|member| far(member))
             .count();
-        first..first + number
+        start..start + number
     }
 
     /// Whether the bounds leave nothing between them.
@@ -533,21 +562,14 @@ fn select(
     };
     let selection = Selection::parse(call, by, low, high)?;
     let set = taken(run, call.arg(form.key))?;
-    let selected = set
-        .members
-        .get(selection.places(&set, reverse))
-        .unwrap_or(&[])
-        .iter()
-        .cloned();
-    let mut selected: Vec<(Score, Bytes)> = if reverse {
-        selected.rev().collect()
-    } else {
-        selected.collect()
+    let window = Window {
+        offset: at_most(offset),
+        limit: at_most(limit),
     };
-    if by != By::Rank {
-        let skipped = at_most(offset).min(selected.len());
-        selected.drain(..skipped);
-        selected.truncate(at_most(limit));
+    let places = selection.places(&set, reverse, window);
+    let mut selected = set.members.get(places).unwrap_or(&[]).to_vec();
+    if reverse {
+        selected.reverse();
     }
     Ok((selected, with_scores))
 }
@@ -648,7 +670,9 @@ pub(super) fn zlexcount(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
 fn count_range(run: &Run<'_>, call: &Call<'_>, by: By) -> Answer {
     let selection = Selection::parse(call, by, 2, 3)?;
     Ok(count(
-        selection.places(&*taken(run, call.arg(1))?, false).len(),
+        selection
+            .places(&*taken(run, call.arg(1))?, false, ALL)
+            .len(),
     ))
 }
 
@@ -667,7 +691,7 @@ pub(super) fn zremrangebylex(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
 fn remove_range(run: &mut Run<'_>, call: &Call<'_>, by: By) -> Answer {
     let selection = Selection::parse(call, by, 2, 3)?;
     let mut set = taken(run, call.arg(1))?;
-    let places = selection.places(&set, false);
+    let places = selection.places(&set, false, ALL);
     let gone = places.len();
     if gone > 0 {
         Arc::make_mut(&mut set).members.drain(places);
