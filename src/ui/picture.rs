@@ -21,6 +21,9 @@ use crate::sim::setup::Setup;
 /// How far beyond the window is drawn, and how far one may scroll before it is drawn again, in pixels.
 const BEYOND: i32 = 240;
 
+/// The tallest window that is drawn in full, in pixels: no screen is taller, and a page that is printed must not draw everything.
+const TALLEST: i32 = 4000;
+
 /// The room above the first row, for the cursor's flag at the start.
 const ABOVE: i32 = 18;
 
@@ -90,7 +93,7 @@ pub fn Picture(desk: Desk) -> impl IntoView {
         let (top, height, width) = (body.scroll_top(), body.client_height(), body.client_width());
         if width > 0 {
             let from = (top / BEYOND - 1) * BEYOND;
-            let to = ((top + height) / BEYOND + 2) * BEYOND;
+            let to = ((top + height.min(TALLEST)) / BEYOND + 2) * BEYOND;
             let seen = Window { width, from, to };
             if window.get_untracked() != seen {
                 window.set(seen);

@@ -9,8 +9,9 @@ use super::desk::Desk;
 
 /// From now on a panic shows the user's text in place of the page, and the next start does not open it by itself.
 pub fn watch_over(desk: Desk) {
+    let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        console_error_panic_hook::hook(panic);
+        before(panic);
         browser::remember_that_it_stopped();
         // The session cannot be read where the panic came from within it; then what was kept last is given back.
         let text = desk
@@ -66,8 +67,8 @@ fn show(text: &str, reason: &str) -> Result<(), JsValue> {
     again.set_href("./");
     add(&sheet, "p", "Whoever mends it will want to know this:")?;
     add(&sheet, "pre", reason)?;
-    if let Some(body) = document.body() {
-        body.replace_children_with_node_1(&sheet);
+    if let Some(place) = document.get_element_by_id("page") {
+        place.replace_children_with_node_1(&sheet);
     }
     Ok(())
 }

@@ -6,6 +6,15 @@ use leptos::prelude::{GetUntracked, WithUntracked};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, Event, EventInit, HtmlElement, HtmlInputElement, HtmlTextAreaElement};
 
+const STYLE: &str = concat!(
+    include_str!("../../style/tokens.css"),
+    include_str!("../../style/base.css"),
+    include_str!("../../style/layout.css"),
+    include_str!("../../style/clients.css"),
+    include_str!("../../style/picture.css"),
+    include_str!("../../style/text.css"),
+);
+
 /// A page in the test's document, and whoever uses it. It goes when its visitor does.
 pub struct Visitor {
     place: HtmlElement,
@@ -23,6 +32,10 @@ impl Visitor {
     pub async fn opens(text: &str) -> Visitor {
         let document = web_sys::window().unwrap().document().unwrap();
         let place: HtmlElement = document.create_element("div").unwrap().unchecked_into();
+        // What is seen decides what is drawn, and the style decides what is seen.
+        let style = document.create_element("style").unwrap();
+        style.set_text_content(Some(STYLE));
+        place.append_child(&style).unwrap();
         document.body().unwrap().append_child(&place).unwrap();
         let session = Session::new(text, None).unwrap_or_else(|errors| panic!("{errors:?}"));
         let desk = latchkey::ui::mount_on(place.clone(), session);
