@@ -102,6 +102,7 @@ async fn a_button_that_cannot_be_pressed_says_why() {
 #[wasm_bindgen_test]
 async fn the_focus_stays_on_the_button_that_was_pressed() {
     let page = Visitor::opens(&at_the_start()).await;
+    page.presses_tab("Clients").await;
     let step = page.button("A", "Step");
     let card = page.card("A");
     step.focus().unwrap();

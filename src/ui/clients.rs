@@ -703,7 +703,7 @@ fn offer(session: &Session) -> Offer {
         .map(|protocol| protocol.name.clone())
         .collect();
     let from_library = library::protocols()
-        .into_iter()
+        .iter()
         .map(|protocol| protocol.name.to_string())
         .filter(|name| !here.contains(name))
         .collect();

@@ -652,12 +652,10 @@ fn write(ink: &mut Ink, at: &At<'_>, verdict: &WriteVerdict, label: &str, detail
 
 /// A verdict in one line, or in two where it does not fit.
 fn in_two_lines(label: &str, room: usize) -> Vec<&str> {
-    let cut = label
-        .char_indices()
-        .filter(|(_, letter)| *letter == ' ')
+    let spaces = label.char_indices().filter(|(_, letter)| *letter == ' ');
+    let cut = spaces
         .map(|(place, _)| place)
-        .filter(|place| *place <= room.max(11))
-        .last();
+        .rfind(|place| *place <= room.max(11));
     match cut {
         Some(cut) if label.chars().count() > room.min(16) => vec![&label[..cut], &label[cut + 1..]],
         _ => vec![label],
