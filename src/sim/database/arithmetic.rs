@@ -47,10 +47,16 @@ pub(super) fn negate(scope: &Scope<'_>, whole: &Expression, value: &Value) -> Ou
         Number::Integer(number) => number.checked_neg(),
         Number::Unsigned(number) => i64::try_from(-i128::from(number)).ok(),
         Number::Decimal(number) => return Ok(Value::Decimal(number.negated())),
-        Number::Double(number) => return Ok(Value::Double(Double(-number))),
+        // Zero has no sign.
+        Number::Double(number) => return Ok(Value::Double(Double(0.0 - number))),
     };
     match result {
         Some(number) => Ok(Value::Integer(number)),
+        // A constant is seen to be too big beforehand, and is a decimal then.
+        None if super::path::is_constant(whole) => {
+            let decimal = number.to_decimal().map(super::decimal::Decimal::negated);
+            Ok(decimal.map_or(Value::Null, Value::Decimal))
+        }
         None => overflow(scope, "BIGINT", whole),
     }
 }
@@ -118,6 +124,8 @@ fn whole_numbers(
     let (a, b) = (left.to_whole(), right.to_whole());
     let (result, unsigned) = match operator {
         Operator::Add => (Some(a + b), unsigned),
+        // The server's own check lets this one wrap around.
+        Operator::Subtract if a == 0 && b == i128::from(i64::MIN) => (Some(b), false),
         Operator::Subtract => (Some(a - b), unsigned),
         Operator::Multiply => (a.checked_mul(b), unsigned),
         _ => (Some(a % b), left.is_unsigned()),

@@ -79,7 +79,22 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     days_from_civil(next_year, next, 1) - days_from_civil(year, month, 1)
 }
 
+/// What IGNORE stores for what is no time: 0000-00-00 00:00:00.
+const ZERO: i64 = i64::MIN;
+
 impl DateTime {
+    /// The time that is none, 0000-00-00 00:00:00.
+    pub(super) fn zero(digits: u8) -> DateTime {
+        DateTime {
+            micros: ZERO,
+            digits,
+        }
+    }
+
+    pub(super) fn is_zero(self) -> bool {
+        self.micros == ZERO
+    }
+
     /// The world's clock, cut to whole units of so many digits.
     pub fn from_millis(millis: u64, digits: u8) -> DateTime {
         let micros = i64::try_from(millis)
@@ -89,12 +104,20 @@ impl DateTime {
         DateTime { micros, digits }.cut(digits)
     }
 
+    /// Whether a TIMESTAMP can hold it: from 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999.
+    pub(super) fn is_timestamp(self) -> bool {
+        (SECOND..(1 << 31) * SECOND).contains(&self.micros)
+    }
+
     fn unit(digits: u8) -> i64 {
         10_i64.pow(u32::from(6 - digits.min(6)))
     }
 
     /// Drops what lies behind the digits, as NOW() does.
     pub(super) fn cut(self, digits: u8) -> DateTime {
+        if self.is_zero() {
+            return DateTime { digits, ..self };
+        }
         let unit = DateTime::unit(digits);
         DateTime {
             micros: self.micros.div_euclid(unit) * unit,
@@ -104,6 +127,9 @@ impl DateTime {
 
     /// Rounds half up, as storing into a column does.
     pub(super) fn rounded(self, digits: u8) -> DateTime {
+        if self.is_zero() {
+            return DateTime { digits, ..self };
+        }
         DateTime {
             micros: self.micros + DateTime::unit(digits) / 2,
             digits,
@@ -113,6 +139,9 @@ impl DateTime {
 
     /// Year, month, day, hour, minute, second, microsecond.
     pub(super) fn parts(self) -> [i64; 7] {
+        if self.is_zero() {
+            return [0; 7];
+        }
         let (days, rest) = (self.micros.div_euclid(DAY), self.micros.rem_euclid(DAY));
         let (year, month, day) = civil_from_days(days);
         let seconds = rest / SECOND;
@@ -215,6 +244,9 @@ impl DateTime {
 
     /// Adds so many units; `None` when it leaves the years 1 to 9999.
     pub(super) fn plus(self, amount: i64, unit: Unit) -> Option<DateTime> {
+        if self.is_zero() {
+            return None;
+        }
         match unit {
             Unit::Fixed(size) => {
                 let micros = self.micros.checked_add(amount.checked_mul(size)?)?;
@@ -241,9 +273,12 @@ impl DateTime {
         }
     }
 
-    /// Whole units from `self` to `other`, as TIMESTAMPDIFF counts.
-    pub(super) fn units_until(self, other: DateTime, unit: Unit) -> i64 {
-        match unit {
+    /// Whole units from `self` to `other`, as TIMESTAMPDIFF counts; neither is zero.
+    pub(super) fn units_until(self, other: DateTime, unit: Unit) -> Option<i64> {
+        if self.is_zero() || other.is_zero() {
+            return None;
+        }
+        Some(match unit {
             Unit::Fixed(size) => (other.micros - self.micros) / size,
             Unit::Months(size) => {
                 let (from, to, sign) = if self.micros <= other.micros {
@@ -258,7 +293,7 @@ impl DateTime {
                 }
                 sign * (months / size)
             }
-        }
+        })
     }
 }
 

@@ -191,7 +191,7 @@ impl ColumnType {
             }
             ColumnType::Double { .. } => Value::Double(Double(0.0)),
             ColumnType::Varchar(_) | ColumnType::Char(_) | ColumnType::Text(_) => "".into(),
-            ColumnType::DateTime { digits, .. } => Value::DateTime(DateTime { micros: 0, digits }),
+            ColumnType::DateTime { digits, .. } => Value::DateTime(DateTime::zero(digits)),
         }
     }
 
@@ -222,7 +222,7 @@ impl ColumnType {
                 }
                 refused(text[..end].into(), Refusal::TooLong)
             }
-            ColumnType::DateTime { digits, .. } => store_time(value, digits),
+            ColumnType::DateTime { digits, timestamp } => store_time(value, digits, timestamp),
         }
     }
 }
@@ -257,10 +257,10 @@ fn exact_number(value: &Value, kind: &'static str) -> (Number, Option<Refusal>) 
     (number.map_or_else(double, Number::Decimal), refusal)
 }
 
-fn store_integer(value: &Value, bytes: u8, unsigned: bool) -> Stored {
-    let (number, refusal) = exact_number(value, "integer");
+fn store_integer(given: &Value, bytes: u8, unsigned: bool) -> Stored {
+    let (number, refusal) = exact_number(given, "integer");
     // Strings round half away from zero even with an exponent.
-    let whole = match (value, number) {
+    let whole = match (given, number) {
         (Value::Text(_), Number::Double(number)) => number.round() as i128,
         _ => number.to_whole(),
     };
@@ -271,8 +271,11 @@ fn store_integer(value: &Value, bytes: u8, unsigned: bool) -> Stored {
     } else {
         Value::Integer(cut as i64)
     };
+    // A negative decimal is out of range even where it would round to zero.
+    let below = unsigned
+        && matches!((given, number), (Value::Decimal(_), Number::Decimal(number)) if number.signum() < 0);
     match refusal {
-        _ if cut != whole => refused(value, Refusal::OutOfRange),
+        _ if cut != whole || below => refused(value, Refusal::OutOfRange),
         Some(refusal) => refused(value, refusal),
         None => kept(value),
     }
@@ -287,7 +290,11 @@ fn store_decimal(value: &Value, precision: u8, scale: u8, unsigned: bool) -> Sto
     };
     let most = 10_i128.pow(u32::from(precision)) - 1;
     let low = if unsigned { 0 } else { -most };
-    let rounded = decimal.and_then(|decimal| decimal.rounded(scale));
+    // A negative number is out of range even where it would round to zero.
+    let below = unsigned && decimal.is_some_and(|decimal| decimal.signum() < 0);
+    let rounded = decimal
+        .and_then(|decimal| decimal.rounded(scale))
+        .filter(|_| !below);
     let Some(rounded) = rounded.filter(|rounded| (low..=most).contains(&rounded.digits_shown()))
     else {
         let negative = number.to_f64() < 0.0;
@@ -335,7 +342,8 @@ fn store_double(value: &Value, unsigned: bool) -> Stored {
         };
         return refused(Value::Double(Double(nearest)), Refusal::OutOfRange);
     }
-    let value = Value::Double(Double(number));
+    // Zero has no sign.
+    let value = Value::Double(Double(number + 0.0));
     match refusal {
         Some(refusal) => refused(value, refusal),
         None => kept(value),
@@ -369,7 +377,7 @@ fn store_text(value: &Value, most: usize, pad: bool) -> Stored {
     }
 }
 
-fn store_time(value: &Value, digits: u8) -> Stored {
+fn store_time(value: &Value, digits: u8, timestamp: bool) -> Stored {
     let time = match value {
         Value::DateTime(time) => Some(*time),
         Value::Text(text) => DateTime::parse(text),
@@ -378,9 +386,17 @@ fn store_time(value: &Value, digits: u8) -> Stored {
             .and_then(|(number, _)| DateTime::from_number(i64::try_from(number.to_whole()).ok()?)),
     };
     match time {
+        Some(time) if time.is_zero() => refused(
+            Value::DateTime(time.rounded(digits)),
+            Refusal::IncorrectTime(DateTime::zero(0).to_string()),
+        ),
+        Some(time) if timestamp && !time.is_timestamp() => refused(
+            Value::DateTime(DateTime::zero(digits)),
+            Refusal::IncorrectTime(value.text().into_owned()),
+        ),
         Some(time) => kept(Value::DateTime(time.rounded(digits))),
         None => refused(
-            Value::DateTime(DateTime { micros: 0, digits }),
+            Value::DateTime(DateTime::zero(digits)),
             Refusal::IncorrectTime(value.text().into_owned()),
         ),
     }

@@ -63,6 +63,15 @@ impl Decimal {
         Some(Decimal::new(digits, scale))
     }
 
+    /// The same number shown with other digits after the point; none that are held are lost.
+    pub(super) fn shown_with(self, scale: u8) -> Option<Decimal> {
+        if self.held < scale {
+            self.rounded(scale)
+        } else {
+            Some(Decimal { scale, ..self })
+        }
+    }
+
     /// Toward zero, to `scale` digits after the point.
     pub(super) fn truncated(self, scale: u8) -> Decimal {
         if scale >= self.held {
@@ -157,15 +166,31 @@ impl Decimal {
         })
     }
 
+    /// The same number with every digit that is held shown.
+    pub(super) fn unrounded(self) -> Decimal {
+        Decimal {
+            scale: self.held,
+            ..self
+        }
+    }
+
+    /// Compares what is shown, as MariaDB does.
     pub(super) fn compare(self, other: Decimal) -> Ordering {
-        match self.aligned(other) {
+        let shown = |number: Decimal| number.rounded(number.scale).unwrap_or(number);
+        match shown(self).aligned(shown(other)) {
             Some((left, right, _)) => left.cmp(&right),
             None => self.to_f64().total_cmp(&other.to_f64()),
         }
     }
 
+    /// The nearest double.
     pub(super) fn to_f64(self) -> f64 {
-        self.digits as f64 / power(self.held).unwrap_or(1) as f64
+        // Both sides are exact as doubles up to here, so the quotient is the nearest one.
+        if self.digits.unsigned_abs() < 1 << 53 && self.held <= 22 {
+            return self.digits as f64 / power(self.held).unwrap_or(1) as f64;
+        }
+        let text = format!("{}e-{}", self.digits, self.held);
+        text.parse().unwrap_or(0.0)
     }
 
     /// Reads `12.50`; the text holds digits, at most one point and a sign only.

@@ -24,6 +24,8 @@ pub(super) struct Effects {
     pub(super) warnings: u64,
     /// What LAST_INSERT_ID(expression) was given.
     pub(super) last_insert_id: Option<u64>,
+    /// The first number that AUTO_INCREMENT gave.
+    pub(super) generated: Option<u64>,
     /// User variables as they are now, sorted by name.
     pub(super) variables: Vec<(String, Value)>,
     /// The locks of GET_LOCK.
@@ -238,7 +240,11 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
             needle,
             list,
         } => {
-            let needle = evaluate(scope, needle)?;
+            let mut needle = evaluate(scope, needle)?;
+            // IN looks at digits that other comparisons round away.
+            if let Value::Decimal(number) = &mut needle {
+                *number = number.unrounded();
+            }
             let mut result = Some(false);
             for candidate in list {
                 let candidate = evaluate(scope, candidate)?;
@@ -310,6 +316,11 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
             let Some(time) = time_of(scope, &time)? else {
                 return Ok(Value::Null);
             };
+            if time.is_zero() {
+                let error = format!("Incorrect datetime value: '{}'", DateTime::zero(0));
+                scope.context.lossy(SqlError::new(1292, "22007", error))?;
+                return Ok(Value::Null);
+            }
             let amount = i64::try_from(amount.to_whole()).unwrap_or(i64::MAX);
             let amount = if *minus {
                 amount.checked_neg()
@@ -331,7 +342,9 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
                 evaluate(scope, &operands[1])?,
             );
             match (time_of(scope, &from)?, time_of(scope, &to)?) {
-                (Some(from), Some(to)) => Ok(Value::Integer(from.units_until(to, *unit))),
+                (Some(from), Some(to)) => Ok(from
+                    .units_until(to, *unit)
+                    .map_or(Value::Null, Value::Integer)),
                 _ => Ok(Value::Null),
             }
         }
@@ -440,7 +453,18 @@ fn binary(
             or(first, second)
         }));
     }
-    let (left, right) = (evaluate(scope, left)?, evaluate(scope, right)?);
+    let left = evaluate(scope, left)?;
+    // What comes behind a NULL is not worked out, but for these.
+    let both = [
+        Operator::NullSafe,
+        Operator::Add,
+        Operator::Subtract,
+        Operator::Multiply,
+    ];
+    if left.is_null() && !both.contains(&operator) {
+        return Ok(Value::Null);
+    }
+    let right = evaluate(scope, right)?;
     let order = |test: fn(Ordering) -> bool| Ok(boolean(compare(scope, &left, &right)?.map(test)));
     match operator {
         Operator::Equal => order(Ordering::is_eq),

@@ -188,10 +188,31 @@ pub(super) fn call(
             }
             Ok(Value::Null)
         }
+        Function::NullIf => {
+            let value = evaluate(scope, &arguments[0])?;
+            if value.is_null() {
+                return Ok(Value::Null);
+            }
+            let other = evaluate(scope, &arguments[1])?;
+            let equal = compare(scope, &value, &other)?.is_some_and(std::cmp::Ordering::is_eq);
+            Ok(if equal { Value::Null } else { value })
+        }
         _ => {
+            let takes_null = matches!(
+                function,
+                Function::ConcatWithSeparator
+                    | Function::IsNull
+                    | Function::LastInsertId
+                    | Function::GetLock
+            );
             let mut values = Vec::with_capacity(arguments.len());
             for argument in arguments {
-                values.push(evaluate(scope, argument)?);
+                let value = evaluate(scope, argument)?;
+                // What comes behind a NULL is not worked out.
+                if value.is_null() && !takes_null {
+                    return Ok(Value::Null);
+                }
+                values.push(value);
             }
             of_values(scope, whole, function, &values)
         }
@@ -208,25 +229,12 @@ fn of_values(
     match function {
         F::ConcatWithSeparator => return concat_with_separator(scope, values),
         F::IsNull => return Ok(Value::from(values[0].is_null())),
-        F::NullIf => {
-            let equal =
-                compare(scope, &values[0], &values[1])?.is_some_and(std::cmp::Ordering::is_eq);
-            return Ok(if equal {
-                Value::Null
-            } else {
-                values[0].clone()
-            });
-        }
         F::LastInsertId if !values.is_empty() => {
             let id = arithmetic::bits(&values[0]);
             scope.context.effects.borrow_mut().last_insert_id = Some(id.unwrap_or(0));
             return Ok(id.map_or(Value::Null, Value::Unsigned));
         }
         _ => {}
-    }
-    // All others give NULL for NULL.
-    if values.iter().any(Value::is_null) && !matches!(function, F::GetLock) {
-        return Ok(Value::Null);
     }
     match function {
         F::Greatest | F::Least => extreme(scope, whole, function == F::Greatest, values),
@@ -381,7 +389,7 @@ fn number(
         }
         (Function::Floor | Function::Ceiling, number) => number.into(),
         (_, Number::Decimal(number)) if digits >= 0 => {
-            let digits = (digits as u8).min(number.scale());
+            let digits = digits as u8;
             let cut = if function == Function::Round {
                 number.rounded(digits)
             } else {

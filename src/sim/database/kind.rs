@@ -218,7 +218,14 @@ fn of_call(scope: &Scope<'_>, function: Function, arguments: &[Expression]) -> K
         | F::Version
         | F::SubstringIndex => Kind::Text,
         F::Now | F::FromUnixTime => Kind::DateTime,
-        F::Round | F::Truncate => first(),
+        F::Round | F::Truncate => match (first(), arguments.get(1)) {
+            (Kind::Decimal(_), None) => Kind::Decimal(0),
+            (Kind::Decimal(_), Some(Expression::Literal(digits))) => {
+                let digits = digits.as_i64().unwrap_or(0).clamp(0, MOST_SCALE.into());
+                Kind::Decimal(digits as u8)
+            }
+            (kind, _) => kind,
+        },
         F::Modulo => arguments.get(1).map_or(Kind::Null, |second| {
             arithmetic(Operator::Modulo, first(), of(scope, second))
         }),
@@ -237,7 +244,7 @@ pub(super) fn convert(_scope: &Scope<'_>, value: Value, kind: Kind) -> Outcome<V
         Kind::Decimal(scale) => {
             let decimal: Option<Decimal> = number
                 .to_decimal()
-                .and_then(|decimal| decimal.rounded(scale));
+                .and_then(|decimal| decimal.shown_with(scale));
             decimal.map_or(value, Value::Decimal)
         }
         _ => value,

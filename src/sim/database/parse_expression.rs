@@ -238,7 +238,8 @@ impl Parser<'_> {
         })
     }
 
-    fn unary(&mut self) -> Parsed<Expression> {
+    /// A primary expression with or without signs before it.
+    pub(super) fn unary(&mut self) -> Parsed<Expression> {
         let prefix = if self.is_symbol("-") {
             Some(Prefix::Minus)
         } else if self.is_symbol("~") {
@@ -255,10 +256,12 @@ impl Parser<'_> {
         let operand = self.deeper(Self::unary)?;
         Ok(match (prefix, operand) {
             (None, operand) => operand,
-            // -9223372036854775808 is a signed number though its digits alone are not.
-            (Some(Prefix::Minus), Expression::Literal(Value::Integer(number))) => {
+            (Some(Prefix::Minus), Expression::Literal(Value::Integer(number)))
+                if number != i64::MIN =>
+            {
                 Expression::Literal(Value::Integer(-number))
             }
+            // -9223372036854775808 is a signed number though its digits alone are not.
             (Some(Prefix::Minus), Expression::Literal(Value::Unsigned(number)))
                 if number == 1 << 63 =>
             {

@@ -227,7 +227,7 @@ impl Parser<'_> {
         }
         let place = self.place();
         let start = self.peek();
-        match self.unary_literal()? {
+        match self.unary()? {
             Expression::Literal(value) => Ok(Default::Literal(value)),
             Expression::Call(super::function::Function::Now, arguments) => {
                 let digits = match arguments.first() {
@@ -243,22 +243,6 @@ impl Parser<'_> {
                 Err(error::syntax(self.source, start.start))
             }
         }
-    }
-
-    /// A literal with or without a sign, or CURRENT_TIMESTAMP.
-    fn unary_literal(&mut self) -> Parsed<Expression> {
-        let minus = self.accept_symbol("-");
-        let _ = minus || self.accept_symbol("+");
-        let value = self.primary()?;
-        Ok(match value {
-            Expression::Literal(Value::Integer(number)) if minus => {
-                Expression::Literal(Value::Integer(-number))
-            }
-            Expression::Literal(Value::Decimal(number)) if minus => {
-                Expression::Literal(Value::Decimal(number.negated()))
-            }
-            other => other,
-        })
     }
 
     fn column_type(&mut self, column: &str) -> Parsed<ColumnType> {

@@ -79,7 +79,7 @@ fn key_bytes(kind: ColumnType, value: &Value) -> Option<Vec<u8>> {
 }
 
 /// Whether the value is the same for every row.
-fn is_constant(expression: &Expression) -> bool {
+pub(super) fn is_constant(expression: &Expression) -> bool {
     !expression.any(&|part| {
         matches!(
             part,

@@ -35,12 +35,83 @@ pub(super) struct Run<'a> {
     pub(super) tracks: bool,
     /// Whether a transaction of several statements is open.
     pub(super) open: bool,
-    /// Numbers that AUTO_INCREMENT gave before the statement waited, and how many are used again.
-    pub(super) numbers: Vec<u64>,
-    pub(super) numbers_used: usize,
+    pub(super) numbers: Numbers,
     pub(super) strict: bool,
     /// SET autocommit = 1 commits the open transaction.
     pub(super) commits_after: bool,
+}
+
+/// The numbers of AUTO_INCREMENT that a statement has reserved. As in InnoDB it reserves as many as
+/// it has rows left, then one, two, four, ... more; what it does not use is lost.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbers {
+    /// Rows that the statement gives, 0 where it cannot know.
+    pub(super) rows: u64,
+    /// First and behind the last of each reservation, kept while the statement waits.
+    pub(super) reserved: Vec<(u64, u64)>,
+    used: usize,
+    /// Rows that the last reservation was for, less those written since.
+    left: u64,
+    next: u64,
+    end: u64,
+}
+
+impl Numbers {
+    pub(super) fn again(reserved: Vec<(u64, u64)>) -> Numbers {
+        Numbers {
+            reserved,
+            ..Numbers::default()
+        }
+    }
+
+    /// Makes a reservation from this number on, and says where it ends.
+    pub(super) fn reserve(&mut self, start: u64) -> u64 {
+        if self.left == 0 {
+            self.left = match self.reserved.len() {
+                0 if self.rows > 0 => self.rows,
+                count => 1 << count.min(16),
+            };
+        }
+        let end = start.saturating_add(self.left);
+        self.reserved.push((start, end));
+        end
+    }
+
+    /// The next number of what is reserved.
+    pub(super) fn next(&mut self) -> Option<u64> {
+        if self.next == 0 || self.next >= self.end {
+            (self.next, self.end) = *self.reserved.get(self.used)?;
+            self.used += 1;
+        }
+        self.next += 1;
+        Some(self.next - 1)
+    }
+
+    /// A number was given by hand: those up to it are not used any more.
+    pub(super) fn pass(&mut self, number: u64) {
+        if self.next > 0 && number >= self.next {
+            self.next = number.saturating_add(1);
+        }
+    }
+
+    /// What would be next, to come back to.
+    pub(super) fn upcoming(&self) -> u64 {
+        self.next
+    }
+
+    /// A row did not come to be: its number, if it was given one, goes to the next row.
+    pub(super) fn give_back(&mut self, upcoming: u64, given: Option<u64>) {
+        self.next = if upcoming > 0 {
+            upcoming
+        } else {
+            given.unwrap_or(0)
+        };
+    }
+
+    /// A row has come as far as the table.
+    pub(super) fn row_written(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
 }
 
 /// A row that a write or a locking read looked at.
@@ -433,13 +504,7 @@ impl Run<'_> {
         }
         let context = self.context();
         let scope = Scope::bare(&context);
-        let offset = limit
-            .offset
-            .as_ref()
-            .map_or(Ok(0), |offset| select::count_of(&scope, offset))?;
-        Ok(Some(
-            select::count_of(&scope, &limit.count)?.saturating_add(offset),
-        ))
+        Ok(Some(select::wanted(&scope, limit)?))
     }
 
     /// Whether ORDER BY is the order of the clustering key, or absent.

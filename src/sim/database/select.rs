@@ -71,7 +71,17 @@ pub(super) fn run(
         groups(&scope, query, &items, joined)?
     } else {
         let mut results = Vec::with_capacity(joined.len());
+        let ends = query.order.is_empty() && !query.distinct;
+        let wanted = query
+            .limit
+            .as_ref()
+            .filter(|_| ends)
+            .map(|limit| wanted(&scope, limit))
+            .transpose()?;
         for rows in &joined {
+            if wanted.is_some_and(|wanted| results.len() >= wanted) {
+                break;
+            }
             let scope = Scope { rows, ..scope };
             results.extend(result(&scope, query, &items)?);
         }
@@ -575,6 +585,15 @@ pub(super) fn count_of(scope: &Scope<'_>, expression: &Expression) -> Outcome<us
         Some(Ok(count)) => Ok(count),
         _ => Err(error::wrong_arguments("EXECUTE").into()),
     }
+}
+
+/// How many rows there need to be for LIMIT and OFFSET.
+pub(super) fn wanted(scope: &Scope<'_>, limit: &Limit) -> Outcome<usize> {
+    let offset = limit
+        .offset
+        .as_ref()
+        .map_or(Ok(0), |offset| count_of(scope, offset))?;
+    Ok(count_of(scope, &limit.count)?.saturating_add(offset))
 }
 
 fn limited<T>(scope: &Scope<'_>, limit: Option<&Limit>, rows: Vec<T>) -> Outcome<Vec<T>> {

@@ -9,7 +9,7 @@ use super::fact::DatabaseFact;
 use super::function;
 use super::lock::{Lock, Span, Target};
 use super::reply::SqlReply;
-use super::run::Run;
+use super::run::{Numbers, Run};
 use super::select;
 use super::state::{Session, State, Transaction, Waiting};
 use super::statement::Statement;
@@ -22,7 +22,7 @@ use super::{ConnectionId, DatabaseOutput};
 struct Resumed {
     granted: Option<String>,
     timed_out: Option<String>,
-    numbers: Vec<u64>,
+    numbers: Vec<(u64, u64)>,
 }
 
 impl State {
@@ -156,7 +156,7 @@ impl State {
         now: u64,
         resumed: Resumed,
         output: &mut DatabaseOutput,
-    ) -> (Outcome<SqlReply>, Vec<u64>) {
+    ) -> (Outcome<SqlReply>, Vec<(u64, u64)>) {
         let command = statement.command();
         if let Some(result) = self.control(session, connection, command, output) {
             return (result, Vec::new());
@@ -197,8 +197,7 @@ impl State {
             facts: Vec::new(),
             tracks,
             open,
-            numbers: resumed.numbers,
-            numbers_used: 0,
+            numbers: Numbers::again(resumed.numbers),
             strict: false,
             commits_after: false,
         };
@@ -214,6 +213,9 @@ impl State {
         let effects = effects.into_inner();
         self.named = effects.named;
         session.variables = effects.variables;
+        if let (Some(number), Ok(_) | Err(Stop::Error(_))) = (effects.generated, &result) {
+            session.last_insert_id = number;
+        }
         if result.is_ok() {
             output.facts.extend(facts);
             if let Some(id) = effects.last_insert_id {
@@ -234,7 +236,7 @@ impl State {
             self.commit(transaction.writes);
             self.renumber(&names);
         }
-        (result, numbers)
+        (result, numbers.reserved)
     }
 
     /// Numbers hidden rows again where nobody holds on to the numbers.

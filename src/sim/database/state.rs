@@ -103,7 +103,7 @@ pub(super) struct Waiting {
     pub(super) parameters: Vec<Value>,
     pub(super) now: u64,
     /// Numbers that AUTO_INCREMENT has given it already.
-    pub(super) numbers: Vec<u64>,
+    pub(super) numbers: Vec<(u64, u64)>,
     /// Whether a transaction of several statements is open; else the statement is its own.
     pub(super) transaction: bool,
 }

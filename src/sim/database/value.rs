@@ -238,6 +238,8 @@ pub(super) fn number_prefix(text: &str) -> Prefix<'_> {
 /// Prints a double as MySQL does: the shortest digits that read back, with an exponent below 1e-15
 /// and from 1e15 on.
 pub(super) fn print_double(number: f64) -> String {
+    // Zero has no sign.
+    let number = number + 0.0;
     let scientific = format!("{number:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);

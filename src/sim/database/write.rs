@@ -25,8 +25,23 @@ struct Count {
     /// As the driver is told without CLIENT_FOUND_ROWS, and with it.
     affected: u64,
     found: u64,
-    duplicates: u64,
+    /// Rows that got as far as the table, those that were new, those that took another's place.
+    records: u64,
+    copied: u64,
+    replaced: u64,
+    /// The first number that was generated, and that of the last row.
     last_insert_id: u64,
+    last_number: u64,
+}
+
+impl Count {
+    /// The last row that was written has this number.
+    fn number(&mut self, definition: &Definition, row: &Values) {
+        let number = definition
+            .auto_increment
+            .and_then(|column| whole(&row[column]));
+        self.last_number = number.unwrap_or(0);
+    }
 }
 
 /// A row, and what the conditions said of it.
@@ -128,7 +143,7 @@ impl Run<'_> {
         }
         let specification = &target.table.definition.columns[column];
         if specification.auto_increment {
-            return Ok(Value::Null);
+            return Ok(specification.kind.zero());
         }
         if !target.ignore {
             return Err(error::no_default(&specification.name).into());
@@ -174,8 +189,19 @@ impl Run<'_> {
             let changed = new != row.values;
             if changed {
                 match self.replace_row(&table, &row.key, &row.values, &new) {
-                    Ok(()) => count.changed += 1,
-                    Err(Stop::Error(error)) if update.ignore && error.code == 1062 => {
+                    Ok(()) => {
+                        count.changed += 1;
+                        if table
+                            .definition
+                            .auto_increment
+                            .is_some_and(|column| columns.contains(&column))
+                        {
+                            self.number_used(&table, &new);
+                        }
+                    }
+                    Err(Stop::Error(error))
+                        if update.ignore && matches!(error.code, 1062 | 3819) =>
+                    {
                         self.context().warn();
                         changes.push((row.key.clone(), row.values.clone(), None));
                         continue;
@@ -327,10 +353,15 @@ impl Run<'_> {
                         inserted: target.inserted,
                         ..Scope::bare(&context)
                     };
-                    evaluate(&scope, expression)?
+                    let value = evaluate(&scope, expression)?;
+                    // A column assigned to itself is left alone.
+                    if value == row[*column] {
+                        continue;
+                    } else {
+                        self.stored(target, *column, &value)?
+                    }
                 }
             };
-            let value = self.stored(target, *column, &value)?;
             Arc::make_mut(&mut row)[*column] = value;
         }
         if row != *old {
@@ -573,6 +604,11 @@ impl Run<'_> {
             (InsertSource::Rows(rows), _) => rows.len(),
             _ => 0,
         };
+        let none_given =
+            matches!(&insert.source, InsertSource::Rows(rows) if rows.iter().all(Vec::is_empty));
+        let given_columns = if none_given { &[][..] } else { &columns };
+        self.check_defaults(&table, given_columns, insert.ignore)?;
+        self.numbers.rows = if queried.is_some() { 0 } else { total as u64 };
         for number in 0..total {
             let target = Target {
                 table: &table,
@@ -586,30 +622,32 @@ impl Run<'_> {
                 (_, Some(rows)) => Given::Values(&rows[number]),
                 _ => continue,
             };
-            let (mut row, generated) = self.new_row(&target, &columns, given)?;
-            let result =
-                self.insert_row(insert, &target, &mut row, generated, &mut count, &mut fact);
+            let mut row = self.new_row(&target, &columns, given)?;
+            let result = self.insert_row(insert, &target, &mut row, &mut count, &mut fact);
             match result {
                 Err(Stop::Error(error)) if insert.ignore && matches!(error.code, 1062 | 3819) => {
                     self.context().warn();
-                    count.duplicates += 1;
                 }
                 other => other?,
             }
         }
         self.report(fact);
         let several = total > 1 || queried.is_some();
-        let information = if several {
-            format!(
-                "Records: {total}  Duplicates: {}  Warnings: {}",
-                count.duplicates,
-                self.warnings()
-            )
+        let duplicates = if insert.ignore {
+            count.records - count.copied
         } else {
-            String::new()
+            count.replaced
         };
-        if count.last_insert_id > 0 {
-            self.session.last_insert_id = count.last_insert_id;
+        let information = match several {
+            true => format!(
+                "Records: {}  Duplicates: {duplicates}  Warnings: {}",
+                count.records,
+                self.warnings()
+            ),
+            false => String::new(),
+        };
+        if count.last_insert_id == 0 && count.affected > 0 {
+            count.last_insert_id = count.last_number;
         }
         Ok(self.reply(count, information))
     }
@@ -682,26 +720,38 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The row to insert, and the number that AUTO_INCREMENT gave it.
+    /// Columns that are left out need a default, once for all rows.
+    fn check_defaults(&self, table: &Arc<Table>, columns: &[usize], ignore: bool) -> Outcome<()> {
+        for (number, column) in table.definition.columns.iter().enumerate() {
+            let needs = column.not_null && column.default.is_none() && !column.auto_increment;
+            if needs && !columns.contains(&number) {
+                if !ignore {
+                    return Err(error::no_default(&column.name).into());
+                }
+                self.context().warn();
+            }
+        }
+        Ok(())
+    }
+
+    /// The row to insert, but for its number.
     fn new_row(
         &mut self,
         target: &Target<'_>,
         columns: &[usize],
         given: Given<'_>,
-    ) -> Outcome<(Values, Option<u64>)> {
+    ) -> Outcome<Values> {
         let definition = &target.table.definition;
         let mut row: Values = vec![Value::Null; definition.columns.len()].into();
         let empty = matches!(given, Given::Expressions([]));
-        for column in 0..definition.columns.len() {
-            let set = columns.contains(&column) && !empty;
-            let value = if set {
-                self.default(target, column)?.unwrap_or_default()
-            } else {
-                self.default_or_error(target, column)?
+        for (column, specification) in definition.columns.iter().enumerate() {
+            let zero = || match specification.auto_increment {
+                true => Value::Null,
+                false => specification.kind.zero(),
             };
+            let value = self.default(target, column)?.unwrap_or_else(zero);
             Arc::make_mut(&mut row)[column] = value;
         }
-        let auto = definition.auto_increment;
         if !empty {
             for (place, column) in columns.iter().enumerate() {
                 let value = match &given {
@@ -712,10 +762,14 @@ impl Run<'_> {
                                 evaluate(scope, expression)
                             })?
                         }
-                        None => self.default_or_error(target, *column)?,
+                        None => {
+                            let value = self.default_or_error(target, *column)?;
+                            Arc::make_mut(&mut row)[*column] = value;
+                            continue;
+                        }
                     },
                 };
-                let awaits_number = auto == Some(*column) && value.is_null();
+                let awaits_number = definition.auto_increment == Some(*column) && value.is_null();
                 let value = if awaits_number {
                     Value::Null
                 } else {
@@ -724,48 +778,50 @@ impl Run<'_> {
                 Arc::make_mut(&mut row)[*column] = value;
             }
         }
-        let Some(column) = auto else {
-            return Ok((row, None));
-        };
-        let wants = row[column].is_null()
-            || row[column]
-                .number()
-                .is_some_and(|(number, _)| number.is_zero());
-        let most = definition.columns[column].kind.most();
-        if wants {
-            let number = self.next_number(target.table, most)?;
-            let value = definition.columns[column]
-                .kind
-                .store(&Value::Unsigned(number))
-                .value;
-            Arc::make_mut(&mut row)[column] = value;
-            return Ok((row, Some(number)));
-        }
-        if let Some(number) = row[column]
-            .as_i64()
-            .and_then(|number| u64::try_from(number).ok())
-        {
-            self.number_at_least(target.table, number.saturating_add(1));
-        }
-        Ok((row, None))
+        Ok(row)
     }
 
-    fn next_number(&mut self, table: &Table, most: u64) -> Outcome<u64> {
-        if let Some(number) = self.numbers.get(self.numbers_used) {
-            self.numbers_used += 1;
-            return Ok(*number);
+    /// Gives the row its number, when it has none of its own; called when nothing else is wrong.
+    fn number_row(&mut self, table: &Table, row: &mut Values) -> Outcome<Option<u64>> {
+        let Some(column) = table.definition.auto_increment else {
+            return Ok(None);
+        };
+        let kind = table.definition.columns[column].kind;
+        let given = whole(&row[column]).unwrap_or(0);
+        if given > 0
+            || row[column]
+                .number()
+                .is_some_and(|(number, _)| !number.is_zero())
+        {
+            self.numbers.pass(given);
+            return Ok(None);
         }
-        let number = self.state.table(&table.definition.name)?.next_number;
-        if number >= most {
+        let number = self.next_number(table, kind.most())?;
+        Arc::make_mut(row)[column] = kind.store(&Value::Unsigned(number)).value;
+        Ok(Some(number))
+    }
+
+    /// The next number of AUTO_INCREMENT, reserved for the statement.
+    fn next_number(&mut self, table: &Table, most: u64) -> Outcome<u64> {
+        if let Some(number) = self.numbers.next() {
+            return Ok(number);
+        }
+        let start = self.state.table(&table.definition.name)?.next_number;
+        // The last number is given again and again, and fails as a duplicate.
+        if start > most || start == u64::MAX {
             return Err(error::auto_read_failed().into());
         }
-        self.number_at_least(table, number + 1);
-        self.numbers.push(number);
-        self.numbers_used += 1;
-        Ok(number)
+        let end = self.numbers.reserve(start);
+        self.number_at_least(table, end);
+        Ok(self.numbers.next().unwrap_or(start))
     }
 
     fn number_at_least(&mut self, table: &Table, number: u64) {
+        let column = table
+            .definition
+            .auto_increment
+            .and_then(|column| table.definition.columns.get(column));
+        let number = column.map_or(number, |column| number.min(column.kind.most()));
         let known = self
             .state
             .table(&table.definition.name)
@@ -777,12 +833,22 @@ impl Run<'_> {
         }
     }
 
+    /// A number given by hand moves AUTO_INCREMENT on.
+    fn number_used(&mut self, table: &Table, row: &Values) {
+        let number = table
+            .definition
+            .auto_increment
+            .and_then(|column| whole(&row[column]));
+        if let Some(number) = number {
+            self.number_at_least(table, number.saturating_add(1));
+        }
+    }
+
     fn insert_row(
         &mut self,
         insert: &Insert,
         target: &Target<'_>,
         row: &mut Values,
-        generated: Option<u64>,
         count: &mut Count,
         fact: &mut WriteFact,
     ) -> Outcome<()> {
@@ -790,10 +856,22 @@ impl Run<'_> {
         let definition = table.definition.clone();
         let updates = !insert.on_duplicate.is_empty();
         count.matched += 1;
+        count.number(&definition, row);
         self.check_row(table, row)?;
+        let upcoming = self.numbers.upcoming();
+        let generated = self.number_row(table, row)?;
+        count.number(&definition, row);
+        count.records += 1;
+        self.numbers.row_written();
         let mut replaced = 0;
         let mut before = None;
         let mut identical = false;
+        let unique = |index: &usize| {
+            definition
+                .index(*index)
+                .is_some_and(|index| index.kind != KeyKind::Plain)
+        };
+        let last = (0..definition.index_count()).rfind(unique).unwrap_or(0);
         for index in 0..definition.index_count() {
             if definition
                 .index(index)
@@ -808,13 +886,15 @@ impl Run<'_> {
             };
             let old_fact = Some(Row::new(definition.names.clone(), old.clone()));
             if insert.replace {
-                identical = old == *row;
+                self.number_used(table, row);
+                identical = index == last && old == *row;
                 self.write(table, &key, Some(&old), None)?;
                 replaced += 1;
-                count.duplicates += 1;
+                count.replaced += u64::from(!identical);
                 before = before.or(old_fact);
                 continue;
             }
+            self.numbers.give_back(upcoming, generated);
             if updates {
                 return self.update_duplicate(insert, target, (&key, &old), row, count, fact);
             }
@@ -835,7 +915,8 @@ impl Run<'_> {
         self.intend(table, &key, None, row)?;
         self.write(table, &key, None, Some(row.clone()))?;
         count.changed += 1;
-        // A row that REPLACE finds as it would be is left alone and counts once.
+        count.copied += 1;
+        // A row that REPLACE finds as it would be, by the last key, is left alone and counts once.
         let affected = if identical && replaced == 1 {
             1
         } else {
@@ -845,7 +926,10 @@ impl Run<'_> {
         count.found += affected;
         if let (Some(number), 0) = (generated, count.last_insert_id) {
             count.last_insert_id = number;
+            // LAST_INSERT_ID() tells it even if a later row fails.
+            self.effects.borrow_mut().generated = Some(number);
         }
+        self.number_used(table, row);
         fact.rows.push(RowFact {
             changed: !identical,
             before,
@@ -866,7 +950,6 @@ impl Run<'_> {
         fact: &mut WriteFact,
     ) -> Outcome<()> {
         let table = target.table;
-        count.duplicates += 1;
         let columns: Vec<usize> = insert
             .on_duplicate
             .iter()
@@ -895,7 +978,9 @@ impl Run<'_> {
             self.replace_row(table, key, old, &new)?;
             count.changed += 1;
             count.affected += 2;
+            count.replaced += 1;
         }
+        count.number(&table.definition, &new);
         count.found += if changed { 2 } else { 1 };
         let names = &table.definition.names;
         fact.rows.push(RowFact {
@@ -905,13 +990,15 @@ impl Run<'_> {
             matched: true,
             changed,
         });
-        if let Some(column) = table.definition.auto_increment
-            && let (Some(number), 0) = (new[column].as_i64(), count.last_insert_id)
-        {
-            count.last_insert_id = u64::try_from(number).unwrap_or(0);
-        }
         Ok(())
     }
+}
+
+/// A number of AUTO_INCREMENT.
+fn whole(value: &Value) -> Option<u64> {
+    value
+        .number()
+        .and_then(|(number, _)| u64::try_from(number.to_whole()).ok())
 }
 
 /// What a fact says of a row, before it is made.
