@@ -6,8 +6,10 @@ use proptest::prelude::*;
 
 use super::syntax::*;
 use super::*;
-use crate::sim::client::protocol::{Argument, Effect, Pattern};
+use crate::sim::client::protocol::{Argument, Effect, Pattern, Request};
 use crate::sim::event::Value;
+use crate::sim::world::World;
+use crate::timeline::Timeline;
 
 fn place() -> Place {
     Place::default()
@@ -503,6 +505,7 @@ fn read_in_every_way(text: &str) {
                     (&line.action, &line.expected)
                 );
             }
+            run_and_pin(text, &reading);
         }
         Err(errors) => {
             assert!(!errors.is_empty());
@@ -519,6 +522,151 @@ fn read_in_every_way(text: &str) {
     }
     let _ = read_request(text, &Setup::default(), Who::Operator);
     let _ = read_schedule_line(text, &Setup::default());
+}
+
+/// Runs a scenario, and checks that expectations that are pinned are met.
+fn run_and_pin(text: &str, reading: &Reading) {
+    let actions = reading.schedule.iter().map(|line| line.action.clone());
+    let timeline = Timeline::replay(reading.setup.clone(), actions);
+    let pinned = edit::pin_expectations(text, &timeline).expect("it was read before");
+    let again = read(&pinned).unwrap_or_else(|errors| panic!("{}\n{pinned}", errors[0]));
+    let expect = again.layout.expect.map_or(0, |lines| lines.first);
+    let differences = check::check(&again);
+    let unmet = differences
+        .iter()
+        .find(|difference| difference.line > expect);
+    assert_eq!(unmet, None, "{pinned}");
+}
+
+/// A line of a schedule for a scenario of this many clients and steps; places beyond them are wrapped around.
+fn action() -> impl Strategy<Value = (Action, usize)> {
+    let client = || (0..8_usize).prop_map(ClientId);
+    let point = || {
+        prop_oneof![
+            (0..16_usize).prop_map(LatchPoint::Before),
+            (0..16_usize).prop_map(LatchPoint::After)
+        ]
+    };
+    let key = || prop_oneof![Just(b"lock:sku-1".to_vec()), Just(b"fence:sku-1".to_vec())];
+    let typed = prop_oneof![
+        Just("GET lock:sku-1"),
+        Just("SET lock:sku-1 x PX 100"),
+        Just("PEXPIRE lock:sku-1 50"),
+        Just("BLPOP list 1"),
+        Just("RPUSH list a"),
+        Just("MULTI"),
+        Just("EXEC"),
+        Just("WATCH fence:sku-1"),
+        Just("BEGIN"),
+        Just("COMMIT"),
+        Just("SELECT * FROM inventory FOR UPDATE"),
+        Just("UPDATE inventory SET qty = qty - 1 WHERE sku = 'sku-1'"),
+        Just("DELETE FROM inventory"),
+        Just("CHARGE order-1 5 KEY k"),
+        Just("REFUND order-1"),
+    ];
+    let typed = (option::of(client()), typed).prop_map(|(client, source)| Action::Command {
+        who: client.map_or(Who::Operator, Who::Client),
+        source: source.to_owned(),
+        request: Request::Store(Vec::new()),
+    });
+    let action = prop_oneof![
+        8 => client().prop_map(|client| Action::Step { client, step: 0 }),
+        1 => (client(), option::of(point())).prop_map(|(client, at)| Action::Pause { client, at }),
+        1 => (client(), option::of(point())).prop_map(|(client, at)| Action::Resume { client, at }),
+        1 => client().prop_map(|client| Action::Crash { client }),
+        1 => client().prop_map(|client| Action::Restart { client }),
+        1 => client().prop_map(|client| Action::LoseReply { client, step: 0 }),
+        2 => prop_oneof![0..200_u64, 0..60_000_u64, Just(limits::DURATION)]
+            .prop_map(|milliseconds| Action::Advance { milliseconds }),
+        1 => Just(Action::AdvanceToNextDeadline),
+        1 => key().prop_map(|key| Action::ExpireNow { key }),
+        1 => key().prop_map(|key| Action::Wipe { key }),
+        4 => typed,
+    ];
+    (action, 0..32_usize)
+}
+
+/// The action with a client and a step that the setup has. A step is mostly the one that comes next.
+fn fitted(setup: &Setup, world: &World, action: Action, choice: usize) -> Option<Action> {
+    let fit = |client: ClientId| ClientId(client.0 % setup.clients.len().max(1));
+    let steps = |client: ClientId| {
+        let protocol = setup
+            .clients
+            .get(client.0)
+            .and_then(|client| client.protocol);
+        protocol
+            .and_then(|index| setup.protocols.get(index))
+            .map_or(1, |protocol| protocol.steps.len())
+    };
+    let next = |client: ClientId| {
+        let next = world
+            .client(client)
+            .and_then(|client| client.current_step());
+        next.filter(|_| choice < 28)
+            .unwrap_or(choice % steps(client))
+    };
+    let fit_point = |client: ClientId, at: LatchPoint| match at {
+        LatchPoint::Before(step) => LatchPoint::Before(step % steps(client)),
+        LatchPoint::After(step) => LatchPoint::After(step % steps(client)),
+    };
+    Some(match action {
+        Action::Step { client, .. } => {
+            let client = fit(client);
+            Action::Step {
+                client,
+                step: next(client),
+            }
+        }
+        Action::LoseReply { client, .. } => {
+            let client = fit(client);
+            Action::LoseReply {
+                client,
+                step: next(client),
+            }
+        }
+        Action::Pause { client, at } => {
+            let client = fit(client);
+            Action::Pause {
+                client,
+                at: at.map(|at| fit_point(client, at)),
+            }
+        }
+        Action::Resume { client, at } => {
+            let client = fit(client);
+            Action::Resume {
+                client,
+                at: at.map(|at| fit_point(client, at)),
+            }
+        }
+        Action::Crash { client } => Action::Crash {
+            client: fit(client),
+        },
+        Action::Restart { client } => Action::Restart {
+            client: fit(client),
+        },
+        Action::Command { who, source, .. } => {
+            let who = match who {
+                Who::Client(client) => Who::Client(fit(client)),
+                Who::Operator => Who::Operator,
+            };
+            let request = read_request(&source, setup, who).ok()?;
+            Action::Command {
+                who,
+                source,
+                request,
+            }
+        }
+        other => other,
+    })
+}
+
+/// A story without its schedule and its expectations.
+fn beginning_of(story: &str) -> &str {
+    story
+        .find("schedule\n")
+        .and_then(|end| story.get(..end))
+        .unwrap_or(story)
 }
 
 proptest! {
@@ -554,5 +702,36 @@ proptest! {
     #[test]
     fn a_changed_story_is_read_without_a_panic(text in mutated(super::tests::STORY)) {
         read_in_every_way(&text);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn any_schedule_of_a_story_runs_and_can_be_written_down(
+        story in 0..100_usize,
+        actions in vec(action(), 0..40),
+    ) {
+        let stories = library::stories();
+        let beginning = beginning_of(stories[story % stories.len()].text);
+        let setup = read(beginning).expect("it is a story").setup;
+        let mut timeline = Timeline::new(setup.clone());
+        let mut text = format!("{beginning}schedule\n");
+        for (action, choice) in actions {
+            let world = timeline.moment(timeline.len()).world;
+            let Some(action) = fitted(&setup, &world, action, choice) else { continue };
+            let entry = timeline.push(action.clone());
+            if entry.refusal().is_none() {
+                let reply = entry.reply_in_short();
+                text.push_str("  ");
+                text.push_str(&print_schedule_line(&setup, &action, reply.as_deref()));
+                text.push('\n');
+            }
+        }
+        let reading = read(&text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
+        prop_assert_eq!(check::check(&reading), vec![], "{}", text);
+        prop_assert_eq!(format(&text), Ok(text.clone()));
+        run_and_pin(&text, &reading);
     }
 }

@@ -4,10 +4,14 @@ use crate::property::Verdict;
 use crate::sim::database::{TableView, Value};
 
 use super::check::{End, print_columns, print_key_state, quote_name, read_key};
+use super::limits;
 use super::scan::print_word;
 
 /// How many rows of a table and how many keys are pinned.
 const MOST_PINNED: usize = 50;
+
+/// How many blanks stand before an expectation.
+const INDENT: usize = 2;
 
 impl End<'_> {
     /// Lines that say what is so, as they stand in an `expect` block.
@@ -47,7 +51,10 @@ impl End<'_> {
                 self.client(&client.name)
             ));
         }
-        lines.retain(|line| !line.contains(char::is_control));
+        // What could not be read back is left out.
+        lines
+            .retain(|line| !line.contains(char::is_control) && line.len() + INDENT <= limits::LINE);
+        lines.truncate(limits::EXPECTATIONS);
         lines
     }
 
