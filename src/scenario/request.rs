@@ -11,7 +11,7 @@ use super::limits;
 use super::scan::{Cursor, is_variable_name, whole_number};
 
 /// The words that begin an SQL statement. `SET` is decided by what follows it.
-const STATEMENTS: [&str; 19] = [
+const STATEMENTS: [&str; 27] = [
     "SELECT",
     "INSERT",
     "UPDATE",
@@ -28,6 +28,14 @@ const STATEMENTS: [&str; 19] = [
     "SAVEPOINT",
     "RELEASE",
     "DO",
+    "DESCRIBE",
+    "DESC",
+    "EXPLAIN",
+    "ANALYZE",
+    "LOCK",
+    "UNLOCK",
+    "CALL",
+    "GRANT",
     "SHOW",
     "USE",
     "WITH",

@@ -441,7 +441,17 @@ impl Session {
         if let Some(why) = self.why_not(&action) {
             return Err(why);
         }
+        if self.is_recorded_next(&action) {
+            self.go_to(self.cursor + 1);
+            return Ok(None);
+        }
         self.add(|session| Ok(vec![session.append(action)?]))
+    }
+
+    /// Whether the schedule goes on with this very action: doing it again is only to go forward, and begins no branch.
+    fn is_recorded_next(&self, action: &Action) -> bool {
+        let recorded = self.timeline.entries().get(self.cursor);
+        recorded.is_some_and(|entry| entry.action == *action)
     }
 
     /// Adds schedule lines at the cursor as one change. In the past, the whole text is kept as a branch first and the schedule is
@@ -513,7 +523,23 @@ impl Session {
         if let Some(why) = self.why_not(&action) {
             return Err(why);
         }
-        self.add(|session| session.steps_until_it_waits(client))
+        let from = self.cursor;
+        while self
+            .next_step(client)
+            .is_some_and(|action| self.is_recorded_next(&action))
+        {
+            self.go_to(self.cursor + 1);
+        }
+        if self.cursor > from {
+            return Ok(None);
+        }
+        let said = self.add(|session| session.steps_until_it_waits(client))?;
+        let next = self.next_step(client);
+        let goes_on = next.is_some_and(|action| self.why_not(&action).is_none());
+        Ok(said.or_else(|| {
+            let name = self.client_name(client);
+            goes_on.then(|| format!("{name} goes in a circle, and Run stops: only others can help"))
+        }))
     }
 
     fn steps_until_it_waits(&mut self, client: ClientId) -> Result<Vec<(String, Action)>, String> {

@@ -154,6 +154,18 @@ fn acting_in_the_past_keeps_the_old_branch_and_undo_brings_it_back() {
 }
 
 #[test]
+fn doing_what_the_schedule_does_next_only_goes_forward() {
+    let mut session = story("07a-split-acquire", Some(0));
+    let whole = session.text();
+    press_step(&mut session, A);
+    does(&mut session, Msg::ToggleLatch { client: A, at: LatchPoint::Before(1) });
+    does(&mut session, Msg::Act(Action::Advance { milliseconds: 10_001 }));
+    does(&mut session, Msg::Run(B));
+    assert_eq!((session.text(), session.cursor()), (whole, 6));
+    assert!(session.branches().is_empty());
+}
+
+#[test]
 fn every_change_is_undone_and_done_again() {
     let mut session = fresh("10a-counter-wiped");
     let changes = [

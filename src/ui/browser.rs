@@ -225,6 +225,23 @@ pub fn on_key(pressed: impl Fn(web_sys::KeyboardEvent) + 'static) {
     handler.forget();
 }
 
+/// Takes the focus from a button that a pointer has pressed, so that the page's keys work at once; a button that was pressed by a key
+/// keeps it.
+pub fn leave_buttons_after_a_pointer() {
+    let handler = Closure::<dyn Fn(web_sys::MouseEvent)>::new(|event: web_sys::MouseEvent| {
+        let focused = document()
+            .active_element()
+            .filter(|_| event.detail() > 0)
+            .filter(|element| element.closest("dialog").is_ok_and(|over| over.is_none()))
+            .filter(|element| element.tag_name() == "BUTTON");
+        if let Some(button) = focused.and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok()) {
+            let _ = button.blur();
+        }
+    });
+    let _ = window().add_event_listener_with_callback("click", handler.as_ref().unchecked_ref());
+    handler.forget();
+}
+
 /// Calls when the page may be about to go: it is hidden or left.
 pub fn on_leave(leaving: impl Fn() + 'static) {
     let handler = Closure::<dyn Fn()>::new(leaving);

@@ -12,6 +12,7 @@ use crate::sim::action::ClientId;
 
 /// Listens to keys.
 pub fn listen(desk: Desk) {
+    browser::leave_buttons_after_a_pointer();
     browser::on_key(move |event| {
         let with_others = event.ctrl_key() || event.meta_key() || event.alt_key();
         if !with_others

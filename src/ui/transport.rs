@@ -94,7 +94,7 @@ fn buttons(desk: Desk) -> AnyView {
         let Where { next, frozen, .. } = place.get();
         let button = match next {
             Some((client, name, label)) => Button::new("Step ".to_string() + &name)
-                .label("The next step: ".to_string() + &name + " " + &label + " (N)")
+                .label("The next step: ".to_string() + &name + " " + &label + " (S)")
                 .unless(frozen)
                 .does(move || step_client(desk, client)),
             None => Button::new("Step")
