@@ -17,6 +17,8 @@ const CURSOR: &str = "latchkey.cursor";
 const BRANCHES: &str = "latchkey.branches";
 const THEME: &str = "latchkey.theme";
 const STOPPED: &str = "latchkey.stopped";
+/// In the tab's own storage: the address as it was when the page was left, a blank, and what it should have been.
+const LEFT_AT: &str = "latchkey.left-at";
 
 fn storage() -> Option<web_sys::Storage> {
     window().local_storage().ok().flatten()
@@ -158,6 +160,32 @@ pub fn fragment() -> String {
         .to_string()
 }
 
+fn storage_of_tab() -> Option<web_sys::Storage> {
+    window().session_storage().ok().flatten()
+}
+
+/// Remembers, in this tab and over a reload, which fragment the address was about to get: it is written a moment after what a
+/// user does, and a page that is being left cannot write it any more. `None`: the address is as it should be.
+pub fn leave_behind(next: Option<&str>) {
+    if let Some(storage) = storage_of_tab() {
+        let _ = match next {
+            Some(next) => storage.set_item(LEFT_AT, &(fragment() + " " + next)),
+            None => storage.remove_item(LEFT_AT),
+        };
+    }
+}
+
+/// Writes the fragment that was left behind into the address, where this tab is still at the address at which it was left.
+pub fn catch_up() {
+    let left = storage_of_tab().and_then(|storage| storage.get_item(LEFT_AT).ok().flatten());
+    if let Some((at, next)) = left.as_deref().and_then(|left| left.split_once(' '))
+        && at == fragment()
+        && at != next
+    {
+        write_address(next, false);
+    }
+}
+
 /// The page's address with this fragment (none when it is empty).
 pub fn address_with(fragment: &str) -> String {
     let whole = window().location().href().unwrap_or_default();
@@ -263,6 +291,11 @@ impl Timer {
         if self.handle.get_value().is_none() {
             self.set(after, run);
         }
+    }
+
+    /// Whether it will run.
+    pub fn is_set(self) -> bool {
+        self.handle.with_value(Option::is_some)
     }
 
     /// Runs nothing.

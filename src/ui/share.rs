@@ -173,11 +173,16 @@ pub fn switch_branch(desk: Desk, place: usize) {
     write_address(desk, true);
 }
 
-fn write_address(desk: Desk, new_entry: bool) {
-    let fragment = match desk.look(|session| session.document().bytes() <= MOST_BYTES_IN_ADDRESS) {
-        true => desk.look(fragment_of),
+/// What belongs into the address: the link, or nothing where it would be too large for one.
+fn fragment_for_address(session: &Session) -> String {
+    match session.document().bytes() <= MOST_BYTES_IN_ADDRESS {
+        true => fragment_of(session),
         false => String::new(),
-    };
+    }
+}
+
+fn write_address(desk: Desk, new_entry: bool) {
+    let fragment = desk.look(fragment_for_address);
     if fragment != browser::fragment() {
         browser::write_address(&fragment, new_entry);
     }
@@ -223,7 +228,11 @@ pub fn follow(desk: Desk) {
         }
         revision
     });
-    browser::on_leave(move || keep(desk));
+    browser::on_leave(move || {
+        keep(desk);
+        let next = timer.is_set().then(|| desk.look(fragment_for_address));
+        browser::leave_behind(next.as_deref());
+    });
     browser::on_address(move || open_address(desk));
     browser::on_drop(move |file| open_file(desk, file));
 }
@@ -254,6 +263,7 @@ fn open_address(desk: Desk) {
 /// What the page begins with: the link, else the work that was kept, else the first story; and what to tell about it.
 pub fn begin() -> (Session, Vec<String>) {
     let mut told = Vec::new();
+    browser::catch_up();
     let kept = browser::kept();
     let stopped = browser::it_stopped();
     let linked = match browser::fragment() {
