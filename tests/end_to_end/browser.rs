@@ -78,6 +78,9 @@ fn program(variable: &str, names: &[&str]) -> PathBuf {
 /// A browser with a fresh profile and one tab.
 pub struct Browser {
     session: Session,
+    /// How the driver starts another one like it.
+    port: u16,
+    capabilities: Value,
     /// The page's address, ending in a slash.
     page: String,
     requests: RefCell<Vec<String>>,
@@ -101,12 +104,24 @@ impl Browser {
                 ],
             },
         });
+        Self::start_with(driver.port, capabilities, page)
+    }
+
+    fn start_with(port: u16, capabilities: Value, page: &str) -> Self {
         Self {
-            session: Session::start(driver.port, &capabilities),
+            session: Session::start(port, &capabilities),
+            port,
+            capabilities,
             page: page.to_owned(),
             requests: RefCell::default(),
             console_errors: RefCell::default(),
         }
+    }
+
+    /// Another browser that knows nothing of this one. Its complaints are the test's to look at.
+    #[track_caller]
+    pub fn with_a_fresh_profile(&self) -> Self {
+        Self::start_with(self.port, self.capabilities.clone(), &self.page)
     }
 
     /// The page's address, ending in a slash.
@@ -137,6 +152,18 @@ impl Browser {
         self.command("refresh", &json!({}));
     }
 
+    /// The browser's button Back.
+    #[track_caller]
+    pub fn back(&self) {
+        self.command("back", &json!({}));
+    }
+
+    /// The browser's button Forward.
+    #[track_caller]
+    pub fn forward(&self) {
+        self.command("forward", &json!({}));
+    }
+
     /// The address bar.
     #[track_caller]
     pub fn address(&self) -> String {
@@ -154,6 +181,15 @@ impl Browser {
         self.element_command(&element, "click", &json!({}), selector);
     }
 
+    /// Clicks one of the elements that a CSS selector finds, by its place among them.
+    #[track_caller]
+    pub fn click_nth(&self, selector: &str, place: usize) {
+        let nth = "return document.querySelectorAll(arguments[0])[arguments[1]]";
+        let element = reference(&self.execute(nth, &json!([selector, place])));
+        let element = element.unwrap_or_else(|| panic!("there is no '{selector}' {place}"));
+        self.element_command(&element, "click", &json!({}), selector);
+    }
+
     /// Clicks what a visitor would call by this text: the button, link, tab, label or summary whose
     /// visible text or accessible name is exactly this.
     #[track_caller]
@@ -163,7 +199,7 @@ impl Browser {
             const candidates = document.querySelectorAll(
                 'button, a[href], summary, label, option, [role=button], [role=tab], [role=menuitem], [role=option]');
             return [...candidates].find(it => it.checkVisibility()
-                && (it.innerText.trim() === wanted || it.getAttribute('aria-label') === wanted)) ?? null;";
+                && ((it.innerText ?? '').trim() === wanted || it.getAttribute('aria-label') === wanted)) ?? null;";
         let mut element = None;
         self.wait_until(
             &format!("there is something to click called '{text}'"),
@@ -268,15 +304,23 @@ impl Browser {
     /// Waits until a condition holds, and fails with the given words when it does not come to that.
     #[track_caller]
     pub fn wait_until(&self, what: &str, mut condition: impl FnMut(&Self) -> bool) {
+        assert!(
+            self.comes_to(&mut condition),
+            "waited {} s, and still not: {what}",
+            PATIENCE.as_secs()
+        );
+    }
+
+    /// Waits until a condition holds, and says whether it came to that.
+    pub fn comes_to(&self, mut condition: impl FnMut(&Self) -> bool) -> bool {
         let begun = Instant::now();
         while !condition(self) {
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "waited {} s, and still not: {what}",
-                PATIENCE.as_secs()
-            );
+            if begun.elapsed() >= PATIENCE {
+                return false;
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
+        true
     }
 
     /// Waits until the visible text of an element contains the given words.
@@ -292,6 +336,14 @@ impl Browser {
             std::thread::sleep(Duration::from_millis(20));
         }
         panic!("'{selector}' never said '{words}'; it says:\n{seen}");
+    }
+
+    /// Lets the page use the clipboard, and a test read it.
+    #[track_caller]
+    pub fn allow_clipboard(&self) {
+        let permissions =
+            json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] });
+        self.developer_tools("Browser.grantPermissions", &permissions);
     }
 
     /// The size of the window's inside, in CSS pixels.

@@ -16,9 +16,14 @@
 //! a request to anywhere but the page's folder, fails the test.
 
 mod browser;
+mod building;
 mod file_server;
+mod links;
 mod opening;
+mod playing;
 mod screenshots;
+mod stories;
+mod visitor;
 mod webdriver;
 
 use browser::{Browser, Driver};
@@ -34,7 +39,14 @@ type Test = (&'static str, fn(&Browser));
 
 /// Every test, in the order in which they run. A new file adds its own list here.
 fn all_tests() -> Vec<Test> {
-    [opening::TESTS].concat()
+    [
+        opening::TESTS,
+        playing::TESTS,
+        stories::TESTS,
+        building::TESTS,
+        links::TESTS,
+    ]
+    .concat()
 }
 
 fn main() -> ExitCode {

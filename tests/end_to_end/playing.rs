@@ -1,0 +1,75 @@
+//! A visitor plays a story with the page's buttons, and somebody else opens the link to what came of it.
+
+use crate::Test;
+use crate::browser::Browser;
+use crate::visitor::Visitor;
+
+pub const TESTS: &[Test] = &[(
+    "plays_a_story_to_its_stale_write_and_shares_it",
+    plays_and_shares,
+)];
+
+const STALE: &str = "a stale write is never accepted after a newer holder's write";
+
+fn plays_and_shares(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.opens_story("Split acquire: a token that is newer than its lock");
+    visitor.presses("To the start (Home)");
+    visitor.sees_cursor(0, 12);
+    visitor.sees_writes(&[]);
+    visitor.sees_verdict(STALE, "not tested");
+
+    // The story's first actions as they are recorded, and from there on by hand.
+    visitor.goes_forward(3);
+    visitor.sees_cursor(3, 12);
+    visitor.sees_state("A", "paused");
+    visitor.press_step("B");
+    visitor.hears("The old branch is kept");
+    visitor.sees_cursor(4, 4);
+    visitor.sees_holder("B");
+    visitor.press_step("B");
+    visitor.press_step("B");
+    visitor.sees_writes(&["accepted"]);
+    visitor.presses_of("A", "Resume");
+    visitor.press_step("A");
+    assert_eq!(browser.count(".p-mark--stale"), 0, "nothing stale so far");
+    visitor.sees_verdict(STALE, "not tested");
+    visitor.press_step("A");
+
+    visitor.sees_cursor(9, 9);
+    visitor.sees_writes(&["accepted", "stale, accepted"]);
+    assert_eq!(
+        browser.count(".write--stale"),
+        1,
+        "it is flagged in the ledger"
+    );
+    browser.wait_until("the picture marks the stale write", |browser| {
+        browser.count(".picture__time .p-mark--stale") == 1
+            && browser.count(".picture__time .p-word--stale") > 0
+    });
+    visitor.sees_verdict(STALE, "broken");
+    visitor.sees_schedule(&[
+        "A acquire => OK",
+        "pause A before token",
+        "clock +10001ms",
+        "B acquire => OK",
+        "B token => 1",
+        "B write => 1 row",
+        "resume A",
+        "A token => 2",
+        "A write => 1 row",
+    ]);
+
+    let link = visitor.takes_the_link();
+    browser.wait_until("the address is the link", |browser| {
+        browser.address() == link
+    });
+    let sent = visitor.everything();
+    let another = browser.with_a_fresh_profile();
+    let address = link
+        .strip_prefix(browser.page())
+        .expect("the page's own address");
+    let received = Visitor::opens(&another, address).everything();
+    assert_eq!(received, sent);
+    assert_eq!(another.complaints(), Vec::<String>::new());
+}
