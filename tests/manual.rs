@@ -17,5 +17,8 @@ fn the_example_of_the_manual_holds() {
     let reading = scenario::read(&example()).expect("the example parses");
     assert_eq!(reading.schedule.len(), 9);
     assert_eq!(scenario::check(&example()), Ok(Vec::new()));
-    assert_eq!(scenario::format(&example()).as_deref(), Ok(example().as_str()));
+    assert_eq!(
+        scenario::format(&example()).as_deref(),
+        Ok(example().as_str())
+    );
 }
