@@ -328,11 +328,19 @@ impl Session {
         &self.moment.world
     }
 
-    /// The verdicts at the cursor; what a client that is still at work may put right is left open.
+    /// The verdicts at the cursor. What a client that is still at work may put right is left open, but for the end of a schedule
+    /// whose text has expectations: there, as the expectations do, the schedule is taken to be over.
     pub fn verdicts(&self) -> Vec<(Property, Verdict)> {
-        self.moment
-            .judge
-            .verdicts_so_far(self.setup(), &self.moment.world)
+        let (judge, world) = (&self.moment.judge, &self.moment.world);
+        match self.is_over() {
+            true => judge.verdicts(self.setup(), world),
+            false => judge.verdicts_so_far(self.setup(), world),
+        }
+    }
+
+    /// Whether the cursor is at the end of a schedule of which the text says what is so at its end.
+    fn is_over(&self) -> bool {
+        self.cursor == self.timeline.len() && !self.reading.expectations.is_empty()
     }
 
     /// The replies that differ from what stands behind `=>`, in order.

@@ -1,6 +1,8 @@
 //! What a user does on the page, without the page.
 
 use super::{Msg, Notice, Session};
+use crate::property::{Property, Verdict};
+use crate::scenario::Expectation;
 use crate::sim::action::{Action, ClientId, LatchPoint, Who};
 
 const A: ClientId = ClientId(0);
@@ -337,4 +339,62 @@ fn a_click_among_ten_thousand_applies_one_action() {
     does(&mut session, Msg::GoTo(200));
     assert_eq!(session.timeline().entries()[0], first);
     see_the_same_when_read_again(&session);
+}
+
+/// What a verdict is called in a text.
+fn word_of(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds { .. } => "holds",
+        Verdict::Broken(_) => "broken",
+        Verdict::NotTested { .. } => "not tested",
+    }
+}
+
+fn verdict_on(session: &Session, property: Property) -> &'static str {
+    let verdicts = session.verdicts();
+    let (_, verdict) = verdicts.iter().find(|(of, _)| *of == property).unwrap();
+    word_of(verdict)
+}
+
+#[test]
+fn stories_show_at_their_end_what_their_texts_pin() {
+    for story in crate::scenario::library::stories() {
+        let session = Session::new(story.text, None).unwrap();
+        let expectations = session.reading().expectations.iter();
+        let pinned: Vec<(Property, &str)> = expectations
+            .filter_map(|expectation| match expectation.expectation {
+                Expectation::Holds(property) => Some((property, "holds")),
+                Expectation::Broken(property) => Some((property, "broken")),
+                Expectation::NotTested(property) => Some((property, "not tested")),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(pinned.len(), Property::ALL.len(), "{}", story.name);
+        for (property, word) in pinned {
+            let shown = verdict_on(&session, property);
+            assert_eq!(shown, word, "{}: {}", story.name, property.sentence());
+        }
+    }
+}
+
+#[test]
+fn a_pinned_schedule_is_over_at_its_end_and_nowhere_else() {
+    let paid = Property::NoChargeForNothing;
+    let mut session = fresh("16d-idempotency-key-me");
+    for _ in 0..3 {
+        press_step(&mut session, A);
+    }
+    assert_eq!(schedule(&session)[2], "A charge => ch-1");
+    let open = verdict_on(&session, paid);
+    assert_ne!(open, "broken", "A may still sell what it has charged for");
+    does(&mut session, Msg::PinExpectations);
+    assert_eq!(verdict_on(&session, paid), "broken");
+    assert!(session.unmet_expectations().is_empty());
+    let pause = Action::Pause {
+        client: A,
+        at: None,
+    };
+    does(&mut session, Msg::Act(pause));
+    does(&mut session, Msg::GoTo(3));
+    assert_eq!(verdict_on(&session, paid), open, "in the midst of it");
 }
