@@ -160,8 +160,19 @@ fn doing_what_the_schedule_does_next_only_goes_forward() {
     let mut session = story("07a-split-acquire", Some(0));
     let whole = session.text();
     press_step(&mut session, A);
-    does(&mut session, Msg::ToggleLatch { client: A, at: LatchPoint::Before(1) });
-    does(&mut session, Msg::Act(Action::Advance { milliseconds: 10_001 }));
+    does(
+        &mut session,
+        Msg::ToggleLatch {
+            client: A,
+            at: LatchPoint::Before(1),
+        },
+    );
+    does(
+        &mut session,
+        Msg::Act(Action::Advance {
+            milliseconds: 10_001,
+        }),
+    );
     does(&mut session, Msg::Run(B));
     assert_eq!((session.text(), session.cursor()), (whole, 6));
     assert!(session.branches().is_empty());
@@ -297,7 +308,7 @@ fn opening_another_text_keeps_changed_work() {
         "nothing was changed, so nothing is kept"
     );
     assert_eq!((session.cursor(), session.branches().len()), (0, 0));
-    press_step(&mut session, A);
+    does(&mut session, Msg::Act(Action::Advance { milliseconds: 1 }));
     let changed = session.text();
     does(&mut session, open);
     let kept: Vec<&str> = session

@@ -234,7 +234,9 @@ pub fn leave_buttons_after_a_pointer() {
             .filter(|_| event.detail() > 0)
             .filter(|element| element.closest("dialog").is_ok_and(|over| over.is_none()))
             .filter(|element| element.tag_name() == "BUTTON");
-        if let Some(button) = focused.and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok()) {
+        if let Some(button) =
+            focused.and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok())
+        {
             let _ = button.blur();
         }
     });

@@ -132,7 +132,8 @@ pub fn open_file(desk: Desk, file: web_sys::File) {
 
 /// Opens a story of the library.
 pub fn open_story(desk: Desk, story: &'static Story) {
-    open_text(desk, story.text, None, None);
+    // At its beginning, so that there is something to play.
+    open_text(desk, story.text, Some(0), None);
 }
 
 /// Opens an empty page, or one that begins with this text.
