@@ -289,13 +289,13 @@ impl Writer {
                 "{} {} {}",
                 n(self),
                 if self.divides {
-                    self.of("+|-|*|/|DIV|%|MOD")
+                    self.of("+|-|*|DIV")
                 } else {
                     "+"
                 },
                 n(self)
             ),
-            4 if self.divides => format!("({} / {})", n(self), n(self)),
+            4 if self.divides => format!("({} / {} + 0)", n(self), n(self)),
             5 => format!("-({})", n(self)),
             6 => format!("ABS({})", n(self)),
             7 => format!("GREATEST({}, {})", n(self), n(self)),
@@ -358,7 +358,12 @@ impl Writer {
             ),
             19 => format!("NULLIF({}, {})", n(self), n(self)),
             20 => format!("({})", self.boolean(table, depth)),
-            _ if self.divides => format!("MOD({}, {})", n(self), n(self)),
+            // MariaDB's quotient and remainder of a negative decimal can be -0.00, which it then finds unequal to 0. Adding 0 makes it an
+            // ordinary zero.
+            _ if self.divides => match self.of("%|MOD") {
+                "%" => format!("({} % {} + 0)", n(self), n(self)),
+                _ => format!("(MOD({}, {}) + 0)", n(self), n(self)),
+            },
             _ => n(self),
         }
     }
