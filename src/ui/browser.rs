@@ -164,11 +164,14 @@ fn storage_of_tab() -> Option<web_sys::Storage> {
     window().session_storage().ok().flatten()
 }
 
-/// Remembers, in this tab and over a reload, which fragment the address would have got next: it is written a moment after what
-/// a user does, and a page that is being left cannot write it any more.
-pub fn leave_behind(next: &str) {
+/// Remembers, in this tab and over a reload, which fragment the address was about to get: it is written a moment after what a
+/// user does, and a page that is being left cannot write it any more. `None`: the address is as it should be.
+pub fn leave_behind(next: Option<&str>) {
     if let Some(storage) = storage_of_tab() {
-        let _ = storage.set_item(LEFT_AT, &(fragment() + " " + next));
+        let _ = match next {
+            Some(next) => storage.set_item(LEFT_AT, &(fragment() + " " + next)),
+            None => storage.remove_item(LEFT_AT),
+        };
     }
 }
 
@@ -307,6 +310,11 @@ impl Timer {
         if self.handle.get_value().is_none() {
             self.set(after, run);
         }
+    }
+
+    /// Whether it will run.
+    pub fn is_set(self) -> bool {
+        self.handle.with_value(Option::is_some)
     }
 
     /// Runs nothing.

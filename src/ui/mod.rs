@@ -35,7 +35,7 @@ mod transport;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-use crate::session::Session;
+use crate::session::{Notice, Session};
 pub use picture::Drawing;
 
 use controls::list;
@@ -60,9 +60,16 @@ pub fn mount() {
         rescue::watch_over(desk);
         share::follow(desk);
         shortcuts::listen(desk);
-        if !told.is_empty() {
-            set_timeout(move || desk.say(told.join(". ")), std::time::Duration::ZERO);
-        }
+        let tell = move || {
+            // What was refused comes last, so that it stays in sight.
+            for notice in told.into_iter().rev() {
+                match notice {
+                    Notice::Said(said) => desk.say(said),
+                    Notice::Refused(why) => desk.refuse(why),
+                }
+            }
+        };
+        set_timeout(tell, std::time::Duration::ZERO);
         view! { <Page desk=desk /> }
     })
     .forget();

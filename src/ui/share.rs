@@ -8,7 +8,7 @@ use super::desk::{Desk, Over};
 use super::words;
 use crate::link::{self, Opened};
 use crate::scenario::library::{self, Story};
-use crate::session::{Branch, Msg, Session};
+use crate::session::{Branch, Msg, Notice, Session};
 
 /// From so many characters a link is too long for many a chat, and the file is offered first.
 const LONG_LINK: usize = 2000;
@@ -231,7 +231,8 @@ pub fn follow(desk: Desk) {
     });
     browser::on_leave(move || {
         keep(desk);
-        browser::leave_behind(&desk.look(fragment_for_address));
+        let next = timer.is_set().then(|| desk.look(fragment_for_address));
+        browser::leave_behind(next.as_deref());
     });
     browser::on_address(move || open_address(desk));
     browser::on_drop(move |file| open_file(desk, file));
@@ -261,7 +262,7 @@ fn open_address(desk: Desk) {
 }
 
 /// What the page begins with: the link, else the work that was kept, else the first story; and what to tell about it.
-pub fn begin() -> (Session, Vec<String>) {
+pub fn begin() -> (Session, Vec<Notice>) {
     let mut told = Vec::new();
     browser::catch_up();
     let kept = browser::kept();
@@ -271,7 +272,8 @@ pub fn begin() -> (Session, Vec<String>) {
         fragment => match open_link(&fragment) {
             Ok(session) => Some(session),
             Err(why) => {
-                told.push("This link cannot be opened: ".to_string() + &why);
+                let why = "This link cannot be opened: ".to_string() + &why;
+                told.push(Notice::Refused(why));
                 None
             }
         },
@@ -305,7 +307,8 @@ pub fn begin() -> (Session, Vec<String>) {
             kept.draft.clone().unwrap_or_else(|| kept.text.clone()),
             kept.cursor,
         ));
-        told.push("Your earlier work is kept under Branches".to_string());
+        let kept = "Your earlier work is kept under Branches".to_string();
+        told.push(Notice::Said(kept));
     }
     let mut session = linked.or(own).unwrap_or_else(first_session);
     session.set_branches(
