@@ -43,6 +43,34 @@ fn run(arguments: &[&str]) -> (String, String, i32) {
 }
 
 #[test]
+fn pin_writes_down_the_replies_and_how_it_ends() {
+    let folder = Folder::new("pin");
+    let bare = "# Title\n\nclient A\n\nschedule\n  A> SET k v  # why\n  clock +1s\n  A> GET k                   => nil\n";
+    let file = folder.file("bare.latchkey", bare);
+    let (out, err, status) = run(&["pin", &file]);
+    let expected = [
+        "  A> SET k v             => OK  # why",
+        "  clock +1000ms",
+        "  A> GET k               => \"v\"",
+        "",
+        "expect",
+    ];
+    let lines: Vec<&str> = out.lines().skip(5).collect();
+    assert_eq!(lines[..5], expected);
+    assert_eq!((err.as_str(), status), ("", 0));
+    assert_eq!(
+        run(&["pin", &file, "--write"]),
+        (String::new(), String::new(), 0)
+    );
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), out);
+    assert_eq!(run(&["check", &file]).2, 0);
+    let refused = folder.file("refused.latchkey", &format!("{bare}  resume A\n"));
+    let (out, _, status) = run(&["pin", &refused]);
+    assert!(out.contains(":9:1: not possible: "), "{out}");
+    assert_eq!(status, 1);
+}
+
+#[test]
 fn check_says_what_differs_and_where() {
     let folder = Folder::new("check");
     let right = folder.file("right.latchkey", RIGHT);

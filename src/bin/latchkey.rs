@@ -1,6 +1,6 @@
 //! The native program: checks scenario files, formats them, and turns them into links and back.
 //!
-//! Arguments are read by hand: four commands and two options do not need a crate.
+//! Arguments are read by hand: five commands and two options do not need a crate.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -18,6 +18,7 @@ Usage: latchkey COMMAND ...
 Commands:
   check FILE...            runs scenarios and compares replies (`=>`) and expectations (`expect`)
   format FILE [--write]    prints a scenario in its canonical form; with --write, into the file
+  pin FILE [--write]       prints a scenario with the replies and the expectations that it has now
   link FILE [--cursor N]   prints the link of a scenario, with N actions played (all, if not said)
   show LINK                prints the scenario of a link: a whole address or the part from # on
 
@@ -78,7 +79,8 @@ fn run(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
     }
     match command.to_string_lossy().as_ref() {
         "check" => check_files(rest, console),
-        "format" => format_file(rest, console),
+        "format" => rewrite_file("format", scenario::format, rest, console),
+        "pin" => rewrite_file("pin", scenario::edit::pin, rest, console),
         "link" => link_of_file(rest, console),
         "show" => show_link(rest, console),
         "-V" | "--version" => {
@@ -197,38 +199,44 @@ fn check_file(file: &OsStr, console: &mut Console<'_>) -> io::Result<bool> {
     Ok(differences.is_empty())
 }
 
-fn format_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
+/// Prints what a command makes of a file's text, or writes it into the file.
+fn rewrite_file(
+    command: &str,
+    rewrite: fn(&str) -> Result<String, Vec<TextError>>,
+    arguments: &[&OsStr],
+    console: &mut Console<'_>,
+) -> io::Result<Outcome> {
     let (options, files): (Vec<&OsStr>, Vec<&OsStr>) = arguments
         .iter()
         .partition(|argument| **argument == "--write");
     if let Some(option) = unknown_option(&files) {
         return usage(
             console,
-            &format!("format has no option `{}`", option.to_string_lossy()),
+            &format!("{command} has no option `{}`", option.to_string_lossy()),
         );
     }
     let [file] = files.as_slice() else {
-        return usage(console, "format needs one file");
+        return usage(console, &format!("{command} needs one file"));
     };
     let Some(text) = text_of(file, console)? else {
         return Ok(Outcome::Wrong);
     };
-    let formatted = match scenario::format(&text) {
-        Ok(formatted) => formatted,
+    let rewritten = match rewrite(&text) {
+        Ok(rewritten) => rewritten,
         Err(errors) => {
             report(console, file, &errors)?;
             return Ok(Outcome::Wrong);
         }
     };
     if options.is_empty() {
-        write!(console.out, "{formatted}")?;
+        write!(console.out, "{rewritten}")?;
         return Ok(Outcome::Well);
     }
-    // A file that is canonical already keeps its date.
-    let written = if formatted == text {
+    // A file that stays as it is keeps its date.
+    let written = if rewritten == text {
         Ok(())
     } else {
-        std::fs::write(file, formatted)
+        std::fs::write(file, rewritten)
     };
     match written {
         Ok(()) => Ok(Outcome::Well),

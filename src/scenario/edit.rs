@@ -3,6 +3,7 @@
 //! Every change needs a text whose lines can be read; that it still makes sense afterwards is found when it is read again.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::timeline::Timeline;
 
@@ -665,6 +666,28 @@ pub fn pin_expectations(text: &str, timeline: &Timeline) -> Edited {
         }
     }
     Ok(editor.finish())
+}
+
+/// Plays a text and writes down what came of it: the reply behind every line of the schedule that has one, and an `expect` block
+/// as [`pin_expectations`] writes it.
+///
+/// # Errors
+/// The text's own, and the first action of the schedule that is not possible.
+pub fn pin(text: &str) -> Edited {
+    let reading = super::read(text)?;
+    let actions = reading.schedule.iter().map(|line| line.action.clone());
+    let timeline = Timeline::replay(Arc::clone(&reading.setup), actions);
+    let mut lines: Vec<String> = lines::split(text).into_iter().map(str::to_owned).collect();
+    for (line, entry) in reading.schedule.iter().zip(timeline.entries()) {
+        if let Some(written) = lines.get_mut(line.line.saturating_sub(1)) {
+            *written = set_expected(written, entry.reply_in_short().as_deref());
+        }
+        if let Some(why) = entry.refusal() {
+            let wanted = "an action that is possible".to_owned();
+            return refused(line.line, format!("not possible: {why}"), wanted);
+        }
+    }
+    super::format(&pin_expectations(&(lines.join("\n") + "\n"), &timeline)?)
 }
 
 #[cfg(test)]

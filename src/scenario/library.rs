@@ -255,6 +255,9 @@ mod tests {
                     "{name}: no charges"
                 );
             }
+            // What the program would write down is what stands there.
+            let pinned = crate::scenario::edit::pin(story.text);
+            assert_eq!(pinned.as_deref(), Ok(story.text), "{name}");
             // Every request's reply is there.
             for line in &reading.schedule {
                 let asks = matches!(line.action, Action::Step { .. } | Action::Command { .. });
