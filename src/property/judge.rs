@@ -266,7 +266,9 @@ impl Judge {
                 None => self.at_console.insert(client),
                 Some(_) => self.at_console.remove(&client),
             };
-            asks_for = step.and_then(|step| lock_asked_for(setup, client, step));
+            asks_for = step
+                .and_then(|step| lock_asked_for(setup, client, step))
+                .filter(|key| !self.believes(setup, client, key));
         }
         Asked {
             text: text.to_string(),
@@ -274,6 +276,12 @@ impl Judge {
             asks_for,
             ..Asked::default()
         }
+    }
+
+    /// Whether the client believes that it holds this lock: then it does not ask for it, it prolongs it.
+    fn believes(&self, setup: &Setup, client: ClientId, key: &[u8]) -> bool {
+        let mut lines = self.lines.iter().zip(&setup.watches);
+        lines.any(|(line, watch)| watch.lock.as_deref() == Some(key) && line.lock.believes(client))
     }
 
     fn key_changed(

@@ -246,6 +246,11 @@ impl LockMemory {
         });
     }
 
+    /// Whether the client believes that it holds the lock.
+    pub fn believes(&self, client: ClientId) -> bool {
+        self.believers.contains(&client)
+    }
+
     /// A client began to believe that it holds the lock.
     pub fn believed(
         &mut self,

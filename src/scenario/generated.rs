@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::syntax::*;
 use super::*;
-use crate::sim::client::protocol::{Argument, Effect, Pattern, Request};
+use crate::sim::client::protocol::{Argument, Effect, Element, Pattern, Request};
 use crate::sim::event::Value;
 use crate::sim::world::World;
 use crate::timeline::Timeline;
@@ -209,13 +209,24 @@ fn pattern() -> impl Strategy<Value = Pattern> {
         any::<i64>().prop_map(Pattern::Integer),
         vec(any::<u8>(), 0..5).prop_map(Pattern::Text),
         (0_u64..5).prop_map(Pattern::Rows),
-        (variable(), option::of(variable())).prop_map(|(first, second)| {
-            let second = second.filter(|second| *second != first);
-            Pattern::Bind(std::iter::once(first).chain(second).collect())
-        }),
+        variable().prop_map(|name| Pattern::Bind(vec![Element::Variable(name)])),
+        (element(), element())
+            .prop_filter("each variable once", |(first, second)| {
+                first != second || !matches!(first, Element::Variable(_))
+            })
+            .prop_map(|(first, second)| Pattern::Bind(vec![first, second])),
         option::of("[A-Z0-9]{1,6}").prop_map(Pattern::Error),
         Just(Pattern::NoReply),
         Just(Pattern::Else),
+    ]
+}
+
+fn element() -> impl Strategy<Value = Element> {
+    prop_oneof![
+        variable().prop_map(Element::Variable),
+        any::<i64>().prop_map(Element::Integer),
+        vec(any::<u8>(), 0..5).prop_map(Element::Text),
+        Just(Element::Nil),
     ]
 }
 

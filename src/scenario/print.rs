@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::sim::client::protocol::{Argument, Effect, Pattern};
+use crate::sim::client::protocol::{Argument, Effect, Element, Pattern};
 use crate::sim::event::Value;
 use crate::sim::store::reply::quote;
 
@@ -232,14 +232,23 @@ pub(super) fn pattern(pattern: &Pattern) -> String {
         Pattern::Text(bytes) => quote(bytes),
         Pattern::Rows(1) => "1 row".to_owned(),
         Pattern::Rows(rows) => format!("{rows} rows"),
-        Pattern::Bind(names) => {
-            let names: Vec<String> = names.iter().map(|name| format!("{{{name}}}")).collect();
-            names.join(", ")
+        Pattern::Bind(elements) => {
+            let elements: Vec<String> = elements.iter().map(element).collect();
+            elements.join(", ")
         }
         Pattern::Error(None) => "error".to_owned(),
         Pattern::Error(Some(which)) => format!("error {which}"),
         Pattern::NoReply => "no reply".to_owned(),
         Pattern::Else => "else".to_owned(),
+    }
+}
+
+fn element(element: &Element) -> String {
+    match element {
+        Element::Variable(name) => format!("{{{name}}}"),
+        Element::Integer(number) => number.to_string(),
+        Element::Text(bytes) => quote(bytes),
+        Element::Nil => "nil".to_owned(),
     }
 }
 

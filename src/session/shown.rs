@@ -5,7 +5,7 @@ use crate::property::{LedgerEntry, Property, Verdict};
 use crate::scenario::check::{Difference, differences};
 use crate::sim::action::{Action, ClientId, Who};
 use crate::sim::client::name_in_attempt;
-use crate::sim::client::protocol::{Effect, Pattern, Protocol};
+use crate::sim::client::protocol::{Effect, Protocol};
 use crate::sim::database::{RowFact, TableView, Value, WriteFact};
 use crate::sim::event::{Fact, Value as ClientValue};
 use crate::timeline::Entry;
@@ -161,9 +161,8 @@ impl Session {
                 Effect::Draws(variable) => Some(variable.as_str()),
                 _ => None,
             }));
-            if let Pattern::Bind(names) = &clause.pattern {
-                tokens.extend(names.iter().map(String::as_str).filter(|name| drew(name)));
-            }
+            let bound = clause.pattern.variables();
+            tokens.extend(bound.into_iter().filter(|name| drew(name)));
         }
         tokens
     }

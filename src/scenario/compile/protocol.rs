@@ -247,9 +247,7 @@ impl Variables {
             .collect();
         let mut known = BTreeSet::from(["me".to_owned()]);
         for clause in steps.iter().flat_map(|step| things(&step.clauses)) {
-            if let Pattern::Bind(names) = &clause.pattern {
-                known.extend(names.iter().cloned());
-            }
+            known.extend(clause.pattern.variables().into_iter().map(str::to_owned));
         }
         let mut partly = Vec::new();
         for name in clients.iter().flat_map(|client| client.parameters.keys()) {

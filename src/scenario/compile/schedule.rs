@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::sim::action::{Action, ClientId, LatchPoint, Who};
-use crate::sim::client::protocol::Pattern;
 use crate::sim::setup::Setup;
 
 use super::super::ScheduleLine;
@@ -90,9 +89,7 @@ pub(in super::super) fn known_variables(setup: &Setup, who: Who) -> BTreeSet<Str
     };
     known.insert("me".to_owned());
     for clause in protocol.steps.iter().flat_map(|step| &step.clauses) {
-        if let Pattern::Bind(names) = &clause.pattern {
-            known.extend(names.iter().cloned());
-        }
+        known.extend(clause.pattern.variables().into_iter().map(str::to_owned));
     }
     known
 }

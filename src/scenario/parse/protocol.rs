@@ -1,6 +1,6 @@
 //! What stands under a protocol's name: claims, steps and clauses.
 
-use crate::sim::client::protocol::{Argument, Effect, Pattern};
+use crate::sim::client::protocol::{Argument, Effect, Element, Pattern};
 
 use super::super::error::{Errors, Place, quoted};
 use super::super::limits;
@@ -162,12 +162,27 @@ const A_PATTERN: &str =
 
 fn pattern(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> {
     match cursor.peek() {
-        Some('"' | '\'') => return Some(Pattern::Text(cursor.word("a text", ":", errors)?.bytes)),
-        Some('{') => return Some(Pattern::Bind(bound(cursor, errors)?)),
+        Some('"' | '\'') => {
+            let text = cursor.word("a text", ":,", errors)?.bytes;
+            return match cursor.eat(",") {
+                true => elements(Element::Text(text), cursor, errors),
+                false => Some(Pattern::Text(text)),
+            };
+        }
+        Some('{') => {
+            let first = Element::Variable(bound_variable(cursor, errors)?);
+            return match cursor.eat(",") {
+                true => elements(first, cursor, errors),
+                false => Some(Pattern::Bind(vec![first])),
+            };
+        }
         _ => {}
     }
     if cursor.eat_words("nil") {
-        return Some(Pattern::Nil);
+        return match cursor.eat(",") {
+            true => elements(Element::Nil, cursor, errors),
+            false => Some(Pattern::Nil),
+        };
     }
     if cursor.eat_words("no reply") {
         return Some(Pattern::NoReply);
@@ -188,6 +203,9 @@ fn pattern(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> 
         return errors.add(place, "the pattern of the reply is missing", A_PATTERN);
     }
     if let Ok(number) = word.text.parse::<i64>() {
+        if cursor.eat(",") {
+            return elements(Element::Integer(number), cursor, errors);
+        }
         if !cursor.eat_words("row") && !cursor.eat_words("rows") {
             return Some(Pattern::Integer(number));
         }
@@ -206,30 +224,58 @@ fn pattern(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> 
     Some(Pattern::Status(word.text))
 }
 
-/// `{a}, {b}`.
-fn bound(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Vec<String>> {
-    let mut names = Vec::new();
+/// `{a}, {b}` or `-1, {token}`, from behind the first comma.
+fn elements(first: Element, cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> {
+    let mut all = vec![first];
     loop {
         let place = cursor.here();
-        let name = variable(cursor, errors)?;
-        if name == "me" {
-            return errors.add(place, "`{me}` is the client's own name", "another variable");
+        let next = element(cursor, errors)?;
+        if let Element::Variable(name) = &next
+            && all.contains(&next)
+        {
+            let message = format!("`{{{name}}}` is bound twice");
+            return errors.add(place, message, "each variable once");
         }
-        if names.contains(&name) {
-            return errors.add(
-                place,
-                format!("`{{{name}}}` is bound twice"),
-                "each variable once",
-            );
-        }
-        if names.len() >= limits::ITEMS {
+        if all.len() >= limits::ITEMS {
             let expected = format!("at most {}", limits::ITEMS);
-            return errors.add(place, "too many variables", expected);
+            return errors.add(place, "too many elements", expected);
         }
-        names.push(name);
+        all.push(next);
         if !cursor.eat(",") {
-            return Some(names);
+            return Some(Pattern::Bind(all));
         }
+    }
+}
+
+fn element(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Element> {
+    match cursor.peek() {
+        Some('"' | '\'') => {
+            let text = cursor.word("a text", ":,", errors)?.bytes;
+            return Some(Element::Text(text));
+        }
+        Some('{') => return Some(Element::Variable(bound_variable(cursor, errors)?)),
+        _ => {}
+    }
+    if cursor.eat_words("nil") {
+        return Some(Element::Nil);
+    }
+    let word = cursor.take_while(|other| other.is_ascii_alphanumeric() || other == '-');
+    match word.text.parse::<i64>() {
+        Ok(number) => Some(Element::Integer(number)),
+        Err(_) => {
+            let expected = "a variable, such as `{token}`, a number, `\"text\"` or `nil`";
+            errors.add(word.place, "the next element is missing", expected)
+        }
+    }
+}
+
+/// `{name}`, which a reply is bound to.
+fn bound_variable(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<String> {
+    let place = cursor.here();
+    let name = variable(cursor, errors)?;
+    match name.as_str() {
+        "me" => errors.add(place, "`{me}` is the client's own name", "another variable"),
+        _ => Some(name),
     }
 }
 

@@ -112,14 +112,42 @@ pub enum Pattern {
     /// `1 row`, `0 rows`: affected rows as the driver counts them, or rows that a SELECT gave.
     Rows(u64),
     /// `{token}` or `{qty}, {fence}`: anything but nil, an error and no row; binds the reply, its elements,
-    /// or the columns of the first row to these variables.
-    Bind(Vec<String>),
+    /// or the columns of the first row to these variables. `-1, {token}` is an array or a row that begins with -1.
+    Bind(Vec<Element>),
     /// `error` or `error WRONGTYPE` or `error 1062`: an error, with this prefix or number if one is named.
     Error(Option<String>),
     /// `no reply`: the reply was lost.
     NoReply,
     /// `else`: whatever no clause above took.
     Else,
+}
+
+/// What a pattern says of one element of an array, or of one column of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// `{token}`: whatever it is; binds it.
+    Variable(String),
+    /// `-1`: this integer.
+    Integer(i64),
+    /// `"text"`: this string.
+    Text(Vec<u8>),
+    /// `nil`: null.
+    Nil,
+}
+
+impl Pattern {
+    /// The variables that it binds, in order.
+    pub fn variables(&self) -> Vec<&str> {
+        let elements = match self {
+            Pattern::Bind(elements) => elements.as_slice(),
+            _ => &[],
+        };
+        let names = elements.iter().filter_map(|element| match element {
+            Element::Variable(name) => Some(name.as_str()),
+            _ => None,
+        });
+        names.collect()
+    }
 }
 
 /// What a reply tells the client.

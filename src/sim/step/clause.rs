@@ -4,7 +4,7 @@ use super::Stage;
 use super::pattern::{failure, fits, values_in};
 use super::request::Values;
 use crate::sim::action::{ClientId, LatchPoint, Who};
-use crate::sim::client::protocol::{Clause, Effect, Flow, Pattern, Protocol};
+use crate::sim::client::protocol::{Clause, Effect, Element, Flow, Pattern, Protocol};
 use crate::sim::client::{AfterSleep, Belief, Place, name_in_attempt};
 use crate::sim::event::{Answer, BeliefEnd, Fact, Value};
 
@@ -72,10 +72,13 @@ impl Stage<'_> {
     }
 
     fn bind(&mut self, client: ClientId, pattern: &Pattern, answer: &Answer) {
-        let Pattern::Bind(names) = pattern else {
+        let Pattern::Bind(elements) = pattern else {
             return;
         };
-        for (name, value) in names.iter().zip(values_in(answer)) {
+        for (element, value) in elements.iter().zip(values_in(answer)) {
+            let Element::Variable(name) = element else {
+                continue;
+            };
             self.change(client, |state| {
                 state.variables.insert(name.clone(), value.clone());
             });

@@ -1,6 +1,6 @@
 //! Which answers a pattern takes, and what it binds.
 
-use crate::sim::client::protocol::Pattern;
+use crate::sim::client::protocol::{Element, Pattern};
 use crate::sim::database::SqlReply;
 use crate::sim::event::{Answer, Value};
 use crate::sim::store::reply::Reply;
@@ -17,7 +17,23 @@ pub(super) fn fits(pattern: &Pattern, answer: &Answer) -> bool {
         Pattern::Integer(wanted) => single_value(answer) == Some(Value::Integer(*wanted)),
         Pattern::Text(wanted) => single_value(answer) == Some(Value::Text(wanted.clone())),
         Pattern::Rows(wanted) => rows_of(answer) == Some(*wanted),
-        Pattern::Bind(names) => values_in(answer).len() >= names.len(),
+        Pattern::Bind(elements) => {
+            let values = values_in(answer);
+            values.len() >= elements.len()
+                && elements
+                    .iter()
+                    .zip(&values)
+                    .all(|(element, value)| is_such(element, value))
+        }
+    }
+}
+
+fn is_such(element: &Element, value: &Value) -> bool {
+    match element {
+        Element::Variable(_) => true,
+        Element::Integer(wanted) => *value == Value::Integer(*wanted),
+        Element::Text(wanted) => *value == Value::Text(wanted.clone()),
+        Element::Nil => *value == Value::Null,
     }
 }
 

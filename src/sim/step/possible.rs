@@ -98,6 +98,13 @@ impl Stage<'_> {
                 _ => format!("{name} has ended its run"),
             });
         };
+        let (LatchPoint::Before(step) | LatchPoint::After(step)) = point;
+        if self
+            .protocol(client)
+            .is_none_or(|protocol| step >= protocol.steps.len())
+        {
+            return Err(format!("{name} has no such step"));
+        }
         if state.latches.contains(&point) {
             return Err(format!("{name} has a latch there already"));
         }
