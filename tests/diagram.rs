@@ -6,7 +6,7 @@ use std::path::Path;
 
 use latchkey::diagram::{Diagram, Kind, Part, Picture, Shown, lane_name};
 use latchkey::scenario;
-use latchkey::sim::action::{Action, ClientId, LatchPoint};
+use latchkey::sim::action::{Action, ClientId, ClockOf, LatchPoint, ServerId};
 use latchkey::sim::client::Place;
 use latchkey::sim::setup::Setup;
 use latchkey::sim::world::World;
@@ -222,14 +222,28 @@ fn improvise(bytes: &[(u8, u8)]) -> Timeline {
             },
             26 => Action::AdvanceToNextDeadline,
             27 => Action::ExpireNow {
+                server: ServerId::FIRST,
                 key: b"lock".to_vec(),
             },
             28 => Action::Wipe {
+                server: ServerId::FIRST,
                 key: if more % 2 == 0 {
                     b"fence".to_vec()
                 } else {
                     b"second".to_vec()
                 },
+            },
+            29 => Action::ClockJump {
+                clock: match more % 3 {
+                    0 => ClockOf::Database,
+                    1 => ClockOf::Client(client),
+                    _ => ClockOf::Server(ServerId::FIRST),
+                },
+                milliseconds: (i64::from(*more) - 128) * 10,
+            },
+            30 if more % 2 == 0 => Action::ClockRate {
+                client,
+                permille: 900 + u32::from(*more),
             },
             _ => consoles[usize::from(*more) % consoles.len()].clone(),
         });
@@ -309,12 +323,15 @@ fn check_truth(diagram: &Diagram, setup: &Setup, world: &World) {
         |client: ClientId, lock: usize| world.clients[client.0].beliefs.contains_key(key(lock));
     let holds = |client: ClientId, lock: usize| {
         let name = format!("{}-", setup.clients[client.0].name);
-        world.store.get(key(lock)).is_some_and(|state| {
-            state
-                .value
-                .as_string()
-                .is_some_and(|value| value.starts_with(name.as_bytes()))
-        })
+        world
+            .store(ServerId::FIRST)
+            .get(key(lock))
+            .is_some_and(|state| {
+                state
+                    .value
+                    .as_string()
+                    .is_some_and(|value| value.starts_with(name.as_bytes()))
+            })
     };
     let count = |is: &dyn Fn(&Part) -> bool| {
         diagram
@@ -372,7 +389,7 @@ fn check_truth(diagram: &Diagram, setup: &Setup, world: &World) {
         let leases = count(&|part| matches!(part.kind, Kind::Lease { lock: of, .. } if of == lock));
         assert_eq!(
             leases,
-            usize::from(world.store.get(key(lock)).is_some()),
+            usize::from(world.store(ServerId::FIRST).get(key(lock)).is_some()),
             "lease"
         );
     }

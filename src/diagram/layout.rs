@@ -211,6 +211,7 @@ fn room(entry: &Entry, place: usize) -> (i32, i32) {
         | Fact::Slept { .. }
         | Fact::Woke { .. }
         | Fact::Aborted { .. }
+        | Fact::ClockRateSet { .. }
         | Fact::Ended { .. } => (14, 0),
         _ => (0, 0),
     }
@@ -281,7 +282,7 @@ impl LanePlaces {
         // In tenths: how many units a lane takes, and how much of it lies left of its line.
         let share = |lane: Lane| match lane {
             Lane::Client(_) => (10 + 3 * further_locks, 4 + 3 * further_locks),
-            Lane::Store => (13 + 3 * further_locks, 5),
+            Lane::Store(_) => (13 + 3 * further_locks, 5),
             Lane::Table => (14, 5),
             Lane::Gateway => (11, 4),
             Lane::Operator => (8, 4),

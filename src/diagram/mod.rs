@@ -60,7 +60,7 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
-use crate::sim::action::{ClientId, Who};
+use crate::sim::action::{ClientId, ServerId, Who};
 use crate::sim::client::protocol::Request;
 use crate::sim::setup::Setup;
 use crate::timeline::Entry;
@@ -314,7 +314,7 @@ impl Diagram {
         let mut lanes: Vec<Lane> = (0..self.clients)
             .map(|place| Lane::Client(ClientId(place)))
             .collect();
-        lanes.extend([Lane::Store, Lane::Table]);
+        lanes.extend([Lane::Store(ServerId::FIRST), Lane::Table]);
         if self.uses_gateway || self.first_at_gateway.is_some() {
             lanes.push(Lane::Gateway);
         }
@@ -503,7 +503,7 @@ impl Diagram {
 pub fn lane_name(setup: &Setup, lane: Lane) -> String {
     match lane {
         Lane::Client(client) => words::client(setup, client).to_string(),
-        Lane::Store => "store".to_string(),
+        Lane::Store(_) => "store".to_string(),
         Lane::Table => table_names(setup).unwrap_or_else(|| "table".to_string()),
         Lane::Gateway => "gateway".to_string(),
         Lane::Operator => "operator".to_string(),

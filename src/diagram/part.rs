@@ -1,7 +1,7 @@
 //! What the picture is made of: bars, arrows and marks, each in a lane, each with its causes.
 
 use crate::property::Reason;
-use crate::sim::action::{ClientId, LatchPoint, Who};
+use crate::sim::action::{ClientId, ClockOf, LatchPoint, ServerId, Who};
 use crate::sim::event::{BeliefEnd, Server};
 
 /// Names a part: its place in the order in which the parts were drawn. Stable while the diagram grows; a diagram that was
@@ -14,8 +14,8 @@ pub struct PartId(pub u32);
 pub enum Lane {
     /// A client.
     Client(ClientId),
-    /// The store.
-    Store,
+    /// A Redis-like server.
+    Store(ServerId),
     /// The database's table or tables.
     Table,
     /// The card gateway.
@@ -36,7 +36,7 @@ impl Lane {
     /// Where a server stands; the client's own clock is in the client's lane.
     pub fn of_server(server: Server, who: Who) -> Lane {
         match server {
-            Server::Store => Lane::Store,
+            Server::Store(server) => Lane::Store(server),
             Server::Database => Lane::Table,
             Server::Gateway => Lane::Gateway,
             Server::Client => Lane::of(who),
@@ -97,6 +97,8 @@ pub enum Ended {
     NoBelief,
     /// A stale holder has a lease again.
     LeasedAgain,
+    /// A belief: the client's clock gives it another deadline from there on.
+    ClockMoved,
     /// The latch was opened.
     Resumed,
     /// The reply that waited at the latch was lost.
@@ -120,6 +122,8 @@ pub enum LeaseEnd {
     Released,
     /// Its deadline passed.
     Lapsed,
+    /// Its deadline passed as the server's clock jumped.
+    ClockJumped,
     /// Its deadline was made to pass.
     Expired,
     /// The key was lost.
@@ -185,6 +189,8 @@ pub enum KeyMark {
     Written,
     /// Its deadline passed.
     Lapsed,
+    /// Its deadline passed as the server's clock jumped.
+    ClockJumped,
     /// Its deadline was made to pass.
     Expired,
     /// It was lost.
@@ -198,6 +204,18 @@ pub enum Fault {
     Expire(String),
     /// A key was lost.
     Wipe(String),
+    /// A clock jumped.
+    ClockJump {
+        /// Whose.
+        clock: ClockOf,
+        /// How far, in milliseconds.
+        milliseconds: i64,
+    },
+    /// A client's clock goes at another rate.
+    ClockRate {
+        /// How many milliseconds in a second.
+        permille: u32,
+    },
     /// A client crashed.
     Crash,
     /// The reply to the step with this index was lost.

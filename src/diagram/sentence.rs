@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-use crate::sim::action::{ClientId, LatchPoint, Who};
+use crate::sim::action::{ClientId, ClockOf, LatchPoint, Who};
 use crate::sim::event::{BeliefEnd, Server};
 use crate::sim::setup::Setup;
 use crate::sim::time::in_words;
 
 use super::part::{
-    Ended, Fate, Fault, Holder, KeyMark, Kind, LatchChange, LeaseEnd, Part, PartId, Run, TokenPlace,
+    Ended, Fate, Fault, Holder, KeyMark, Kind, Lane, LatchChange, LeaseEnd, Part, PartId, Run,
+    TokenPlace,
 };
-use super::words::{capital, client, label, point, rows_in_words, somebody};
+use super::words::{capital, client, label, percent, point, rows_in_words, somebody};
 use super::{Diagram, lane_name};
 
 impl Diagram {
@@ -85,7 +86,7 @@ impl Teller<'_> {
             | Kind::Transaction { .. }
             | Kind::Charge { .. }
             | Kind::Refund { .. } => self.server(&part.kind),
-            Kind::Fault(fault) => fault_told(fault, &lane_name(self.setup, part.lane)),
+            Kind::Fault(fault) => fault_told(self.setup, fault, &lane_name(self.setup, part.lane)),
             Kind::Refused { why } => format!("the action was not possible: {why}"),
         })
     }
@@ -156,6 +157,9 @@ impl Teller<'_> {
         match how {
             LeaseEnd::Released => format!("{lease} was released"),
             LeaseEnd::Lapsed => format!("{lease} lapsed"),
+            LeaseEnd::ClockJumped => {
+                format!("{lease} ended, as the server's clock jumped beyond its deadline")
+            }
             LeaseEnd::Expired => format!("{lease} ended, as its deadline was made to pass"),
             LeaseEnd::Wiped => format!("{lease} ended, as the key was lost"),
             LeaseEnd::DeletedBy(who) => {
@@ -412,6 +416,9 @@ impl Teller<'_> {
             (KeyMark::Written, Some(value)) => format!("{what} {key} was set to {value}{by}"),
             (KeyMark::Written, None) => format!("{what} {key} was deleted{by}"),
             (KeyMark::Lapsed, _) => format!("{what} {key} lapsed"),
+            (KeyMark::ClockJumped, _) => {
+                format!("{what} {key} went, as the server's clock jumped beyond its deadline")
+            }
             (KeyMark::Expired, _) => format!("{what} {key} went, as its deadline was made to pass"),
             (KeyMark::Wiped, _) => format!("{what} {key} was lost"),
         }
@@ -454,6 +461,7 @@ impl Teller<'_> {
         Some(match how {
             Ended::Lease(LeaseEnd::Released) => "it was released".to_string(),
             Ended::Lease(LeaseEnd::Lapsed) => "it lapsed".to_string(),
+            Ended::Lease(LeaseEnd::ClockJumped) => "the server's clock jumped".to_string(),
             Ended::Lease(LeaseEnd::Expired) => "its deadline was made to pass".to_string(),
             Ended::Lease(LeaseEnd::Wiped) => "the key was lost".to_string(),
             Ended::Lease(LeaseEnd::DeletedBy(who)) => {
@@ -472,23 +480,49 @@ impl Teller<'_> {
             Ended::Resumed => "it was resumed".to_string(),
             Ended::Lost => "the reply was lost".to_string(),
             Ended::Restarted => "it was restarted".to_string(),
-            Ended::Woke | Ended::Used => return None,
+            Ended::Woke | Ended::Used | Ended::ClockMoved => return None,
             Ended::Answered => "the answer came".to_string(),
         })
     }
 }
 
+fn clock_in_words(setup: &Setup, clock: ClockOf) -> String {
+    match clock {
+        ClockOf::Server(server) => {
+            format!(
+                "the wall clock of the {}",
+                lane_name(setup, Lane::Store(server))
+            )
+        }
+        ClockOf::Database => "the wall clock of the database".to_string(),
+        ClockOf::Client(id) => format!("the clock of {}", client(setup, id)),
+    }
+}
+
 fn server_in_words(server: Server) -> &'static str {
     match server {
-        Server::Store => "the store",
+        Server::Store(_) => "the store",
         Server::Database => "the database",
         Server::Gateway => "the gateway",
         Server::Client => "its own clock",
     }
 }
 
-fn fault_told(fault: &Fault, client: &str) -> String {
+fn fault_told(setup: &Setup, fault: &Fault, client: &str) -> String {
     match fault {
+        Fault::ClockJump {
+            clock,
+            milliseconds,
+        } => format!(
+            "{} jumped {} by {}",
+            clock_in_words(setup, *clock),
+            if *milliseconds < 0 { "back" } else { "forward" },
+            in_words(milliseconds.unsigned_abs())
+        ),
+        Fault::ClockRate { permille } => format!(
+            "the clock of {client} ran at {} of its right speed",
+            percent(*permille)
+        ),
         Fault::Expire(key) => format!("the deadline of {key} was made to pass"),
         Fault::Wipe(key) => format!("the key {key} was lost"),
         Fault::Crash => format!("{client} crashed"),

@@ -1,7 +1,7 @@
 //! The few words that stand beside each part and each row.
 
 use crate::property::Reason;
-use crate::sim::action::{Action, ClientId, LatchPoint, Who};
+use crate::sim::action::{Action, ClientId, ClockOf, LatchPoint, Who};
 use crate::sim::database::{RowFact, WriteFact};
 use crate::sim::event::{BeliefEnd, Server};
 use crate::sim::setup::Setup;
@@ -16,6 +16,14 @@ const MOST_CHARACTERS: usize = 24;
 /// Milliseconds as seconds with three places, for the axis.
 pub(super) fn seconds(milliseconds: u64) -> String {
     format!("{}.{:03}", milliseconds / 1000, milliseconds % 1000)
+}
+
+/// Thousandths as a percentage.
+pub(super) fn percent(permille: u32) -> String {
+    match permille % 10 {
+        0 => format!("{}%", permille / 10),
+        tenths => format!("{}.{tenths}%", permille / 10),
+    }
 }
 
 /// The text, or its beginning and an ellipsis, on one line.
@@ -36,7 +44,7 @@ pub(super) fn request(server: Server, text: &str) -> String {
     };
     let name = first.to_ascii_uppercase();
     let further: Vec<&str> = match (server, name.as_str()) {
-        (Server::Store, "SET") => {
+        (Server::Store(_), "SET") => {
             let options = words.iter().skip(3).filter(|word| {
                 ["NX", "XX", "GET"]
                     .iter()
@@ -44,7 +52,7 @@ pub(super) fn request(server: Server, text: &str) -> String {
             });
             options.copied().collect()
         }
-        (Server::Store, "SCRIPT" | "EVAL" | "EVALSHA" | "EVAL_RO" | "EVALSHA_RO" | "FCALL")
+        (Server::Store(_), "SCRIPT" | "EVAL" | "EVALSHA" | "EVAL_RO" | "EVALSHA_RO" | "FCALL")
         | (Server::Gateway, _) => words.get(1).copied().into_iter().collect(),
         (Server::Database, "SELECT") if text.to_ascii_uppercase().contains("FOR UPDATE") => {
             vec!["FOR UPDATE"]
@@ -69,6 +77,7 @@ pub(super) fn key(key: &str, how: KeyMark, value: Option<&str>) -> String {
         (KeyMark::Written, Some(value)) => format!("{key} set to {value}"),
         (KeyMark::Preset | KeyMark::Written, None) => format!("{key} deleted"),
         (KeyMark::Lapsed, _) => format!("{key} lapsed"),
+        (KeyMark::ClockJumped, _) => format!("{key} lapsed"),
         (KeyMark::Expired, _) => format!("{key} expired now"),
         (KeyMark::Wiped, _) => format!("{key} wiped"),
     }
@@ -79,6 +88,7 @@ pub(super) fn lease_end(setup: &Setup, how: LeaseEnd, at: u64) -> String {
         LeaseEnd::Released => "released".to_string(),
         // A key goes one millisecond after its deadline, and the deadline is what people speak of.
         LeaseEnd::Lapsed => format!("lapsed {}", seconds(at.saturating_sub(1))),
+        LeaseEnd::ClockJumped => "lapsed by its clock".to_string(),
         LeaseEnd::Expired => "expired now".to_string(),
         LeaseEnd::Wiped => "wiped".to_string(),
         LeaseEnd::DeletedBy(who) => format!("deleted by {}", somebody(setup, who)),
@@ -243,10 +253,16 @@ pub(super) fn actor(action: &Action) -> Option<Who> {
         | Action::Resume { client, .. }
         | Action::Crash { client }
         | Action::Restart { client }
+        | Action::ClockJump {
+            clock: ClockOf::Client(client),
+            ..
+        }
+        | Action::ClockRate { client, .. }
         | Action::LoseReply { client, .. } => Some(Who::Client(*client)),
         Action::Command { who, .. } => Some(*who),
         Action::Advance { .. }
         | Action::AdvanceToNextDeadline
+        | Action::ClockJump { .. }
         | Action::ExpireNow { .. }
         | Action::Wipe { .. } => None,
     }
@@ -258,6 +274,9 @@ pub(super) fn action(setup: &Setup, entry: &Entry) -> String {
         at.map_or(String::new(), |at| format!(" {}", point(setup, client, at)))
     };
     let mut words = match &entry.action {
+        action @ (Action::ClockJump { .. } | Action::ClockRate { .. }) => {
+            crate::scenario::print_action(setup, action)
+        }
         Action::Step { client: id, step } => {
             format!("{} {}", client(setup, *id), label(setup, *id, *step))
         }
@@ -274,8 +293,8 @@ pub(super) fn action(setup: &Setup, entry: &Entry) -> String {
         }
         Action::Advance { milliseconds } => format!("clock +{milliseconds}ms"),
         Action::AdvanceToNextDeadline => "clock to next deadline".to_string(),
-        Action::ExpireNow { key } => format!("expire {}", String::from_utf8_lossy(key)),
-        Action::Wipe { key } => format!("wipe {}", String::from_utf8_lossy(key)),
+        Action::ExpireNow { key, .. } => format!("expire {}", String::from_utf8_lossy(key)),
+        Action::Wipe { key, .. } => format!("wipe {}", String::from_utf8_lossy(key)),
         Action::Command {
             who: Who::Operator,
             source,

@@ -54,6 +54,7 @@ struct HeldRow {
 #[derive(Default)]
 struct Asked {
     text: String,
+    /// Whether it is a step, and goes to a Redis-like server.
     is_step: bool,
     /// The tokens that it drew, by watch line.
     drawn: Vec<(usize, i64)>,
@@ -115,9 +116,20 @@ impl Judge {
     ) {
         match fact {
             Fact::Sent {
-                who, step, text, ..
+                who,
+                step,
+                server,
+                text,
             } => {
-                asked.insert(*who, self.sent(here.setup, *who, *step, text));
+                let asks_store = matches!(server, Server::Store(_));
+                let request = self.sent(here.setup, *who, *step, text);
+                asked.insert(
+                    *who,
+                    Asked {
+                        is_step: request.is_step && asks_store,
+                        ..request
+                    },
+                );
             }
             Fact::KeyChanged {
                 who,
@@ -125,6 +137,7 @@ impl Judge {
                 before,
                 after,
                 cause,
+                ..
             } => {
                 let change = KeyChange {
                     key,
@@ -147,7 +160,7 @@ impl Judge {
             }
             Fact::Answered {
                 who,
-                server: Server::Store,
+                server: Server::Store(_),
                 ..
             } => {
                 if let Some(request) = asked.remove(who) {

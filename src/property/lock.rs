@@ -53,6 +53,7 @@ struct Ending {
 #[derive(Clone, Debug)]
 enum How {
     Lapsed,
+    ClockJumped,
     Lost,
     Replaced(Option<Who>),
     Deleted(Option<Who>),
@@ -116,6 +117,7 @@ impl LockMemory {
                 match change.cause {
                     Cause::Command(_) => How::Deleted(change.who),
                     Cause::Lapse => How::Lapsed,
+                    Cause::ClockJump => How::ClockJumped,
                     Cause::ExpiredNow | Cause::Wiped => How::Lost,
                 },
             ),
@@ -349,6 +351,7 @@ impl LockMemory {
         let by = |who: &Option<Who>| who.map_or("somebody", |who| here.who(who));
         Some(match &ending.how {
             How::Lapsed => format!("had lapsed at {at}"),
+            How::ClockJumped => format!("had ended as the server's clock jumped at {at}"),
             How::Lost => format!("had been lost at {at}"),
             How::Replaced(who) => format!("had been taken over by {} at {at}", by(who)),
             How::Deleted(Some(Who::Client(other))) if *other == client => {

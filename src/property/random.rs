@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use super::tests::{ALL_ROLES, SHOP};
 use super::{Break, Judge, Property, Verdict};
 use crate::scenario;
-use crate::sim::action::{Action, ClientId, LatchPoint, Who};
+use crate::sim::action::{Action, ClientId, LatchPoint, ServerId, Who};
 use crate::sim::client::Place;
 use crate::sim::event::{Event, Fact};
 use crate::sim::setup::Setup;
@@ -131,8 +131,14 @@ fn choices(world: &World) -> Vec<Action> {
     let mut choices = vec![
         Action::AdvanceToNextDeadline,
         Action::Advance { milliseconds: 3000 },
-        Action::ExpireNow { key: b"k".to_vec() },
-        Action::Wipe { key: b"c".to_vec() },
+        Action::ExpireNow {
+            server: ServerId::FIRST,
+            key: b"k".to_vec(),
+        },
+        Action::Wipe {
+            server: ServerId::FIRST,
+            key: b"c".to_vec(),
+        },
     ];
     for (place, state) in world.clients.iter().enumerate() {
         let client = ClientId(place);

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::property::{LedgerEntry, Property, Verdict};
 use crate::sim::ConnectionId;
+use crate::sim::action::ServerId;
 use crate::sim::database::{Database, DatabaseInput, SqlReply, Statement, Value};
 use crate::sim::gateway::Gateway;
 use crate::sim::setup::Setup;
@@ -213,10 +214,9 @@ impl<'t> End<'t> {
         value: Option<&str>,
         ttl: Option<Option<u64>>,
     ) -> Option<(String, String)> {
-        let state = self.world.store.get(key);
-        let got = state
-            .as_ref()
-            .map(|state| read_key(&self.world.store, key, state));
+        let store = self.world.store(ServerId::FIRST);
+        let state = store.get(key);
+        let got = state.as_ref().map(|state| read_key(store, key, state));
         let got_ttl = state.as_ref().map(|state| state.remaining);
         let is_same_value = match (value, &got) {
             (Some(value), Some(got)) => is_same_reply(value, got),

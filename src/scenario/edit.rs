@@ -332,6 +332,8 @@ fn names_client(choice: &Choice, name: &str) -> bool {
         | Choice::Crash(client)
         | Choice::Restart(client)
         | Choice::Lose { client, .. }
+        | Choice::ClockJump { whose: client, .. }
+        | Choice::ClockRate { client, .. }
         | Choice::Command { who: client, .. } => client.text == name,
         Choice::Advance(_)
         | Choice::AdvanceToNextDeadline

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::syntax::*;
 use super::*;
+use crate::sim::action::ServerId;
 use crate::sim::client::protocol::{Argument, Effect, Element, Pattern, Request};
 use crate::sim::event::Value;
 use crate::sim::world::World;
@@ -337,6 +338,15 @@ fn schedule_entry() -> impl Strategy<Value = ScheduleEntry> {
         name().prop_map(Choice::Restart),
         (name(), name()).prop_map(|(client, label)| Choice::Lose { client, label }),
         milliseconds().prop_map(Choice::Advance),
+        (name(), milliseconds(), any::<bool>()).prop_map(|(whose, milliseconds, is_back)| {
+            let milliseconds = milliseconds as i64;
+            Choice::ClockJump {
+                whose,
+                milliseconds: if is_back { -milliseconds } else { milliseconds },
+            }
+        }),
+        (name(), 1_u32..100_000)
+            .prop_map(|(client, permille)| Choice::ClockRate { client, permille }),
         Just(Choice::AdvanceToNextDeadline),
         key().prop_map(Choice::Expire),
         key().prop_map(Choice::Wipe),
@@ -591,8 +601,14 @@ fn action() -> impl Strategy<Value = (Action, usize)> {
         2 => prop_oneof![0..200_u64, 0..60_000_u64, Just(limits::DURATION)]
             .prop_map(|milliseconds| Action::Advance { milliseconds }),
         1 => Just(Action::AdvanceToNextDeadline),
-        1 => key().prop_map(|key| Action::ExpireNow { key }),
-        1 => key().prop_map(|key| Action::Wipe { key }),
+        1 => (option::of(client()), -60_000..60_000_i64).prop_map(|(client, milliseconds)| {
+            let clock = client.map_or(ClockOf::Server(ServerId::FIRST), ClockOf::Client);
+            Action::ClockJump { clock, milliseconds }
+        }),
+        1 => (client(), 1_u32..2000)
+            .prop_map(|(client, permille)| Action::ClockRate { client, permille }),
+        1 => key().prop_map(|key| Action::ExpireNow { server: ServerId::FIRST, key }),
+        1 => key().prop_map(|key| Action::Wipe { server: ServerId::FIRST, key }),
         4 => typed,
     ];
     (action, 0..32_usize)
@@ -668,6 +684,17 @@ fn fitted(setup: &Setup, world: &World, action: Action, choice: usize) -> Option
                 request,
             }
         }
+        Action::ClockJump {
+            clock: ClockOf::Client(client),
+            milliseconds,
+        } => Action::ClockJump {
+            clock: ClockOf::Client(fit(client)),
+            milliseconds,
+        },
+        Action::ClockRate { client, permille } => Action::ClockRate {
+            client: fit(client),
+            permille,
+        },
         other => other,
     })
 }

@@ -44,7 +44,7 @@ use request::{Known, Part};
 use syntax::{Choice, Named, Side};
 
 use crate::property::{LedgerEntry, Property};
-use crate::sim::action::{Action, ClientId, LatchPoint, Who};
+use crate::sim::action::{Action, ClientId, ClockOf, LatchPoint, Who};
 use crate::sim::client::protocol::Request;
 use crate::sim::setup::Setup;
 
@@ -358,8 +358,26 @@ fn choice(setup: &Setup, action: &Action) -> Choice {
         },
         Action::Advance { milliseconds } => Choice::Advance(*milliseconds),
         Action::AdvanceToNextDeadline => Choice::AdvanceToNextDeadline,
-        Action::ExpireNow { key } => Choice::Expire(key.clone()),
-        Action::Wipe { key } => Choice::Wipe(key.clone()),
+        Action::ClockJump {
+            clock,
+            milliseconds,
+        } => Choice::ClockJump {
+            whose: match clock {
+                ClockOf::Server(_) => named("store"),
+                ClockOf::Database => named("database"),
+                ClockOf::Client(id) => client(*id),
+            },
+            milliseconds: *milliseconds,
+        },
+        Action::ClockRate {
+            client: id,
+            permille,
+        } => Choice::ClockRate {
+            client: client(*id),
+            permille: *permille,
+        },
+        Action::ExpireNow { key, .. } => Choice::Expire(key.clone()),
+        Action::Wipe { key, .. } => Choice::Wipe(key.clone()),
         Action::Command { who, source, .. } => {
             let who = match who {
                 Who::Operator => named("operator"),

@@ -1,6 +1,7 @@
 //! Expectations that say what is so at the end of a schedule.
 
 use crate::property::Verdict;
+use crate::sim::action::ServerId;
 use crate::sim::database::{TableView, Value};
 
 use super::check::{End, print_columns, print_key_state, quote_name, read_key};
@@ -65,21 +66,20 @@ impl End<'_> {
             .watches
             .iter()
             .flat_map(|watch| [&watch.lock, &watch.counter]);
+        let store = self.world.store(ServerId::FIRST);
         let mut keys: Vec<&[u8]> = Vec::new();
         for key in watched
             .flatten()
             .map(Vec::as_slice)
-            .chain(self.world.store.keys().map(|(key, _)| key))
+            .chain(store.keys().map(|(key, _)| key))
         {
             if !keys.contains(&key) && keys.len() < MOST_PINNED {
                 keys.push(key);
             }
         }
         let line = |key: &&[u8]| {
-            let state = self.world.store.get(key);
-            let value = state
-                .as_ref()
-                .map(|state| read_key(&self.world.store, key, state));
+            let state = store.get(key);
+            let value = state.as_ref().map(|state| read_key(store, key, state));
             let ttl = state.map(|state| state.remaining);
             format!(
                 "key {}: {}",

@@ -319,6 +319,25 @@ pub(super) fn choice(choice: &Choice) -> String {
         Choice::Lose { client, label } => format!("lose {} {}", client.text, label.text),
         Choice::Advance(milliseconds) => format!("clock +{milliseconds}ms"),
         Choice::AdvanceToNextDeadline => "clock to next deadline".to_owned(),
+        Choice::ClockJump {
+            whose,
+            milliseconds,
+        } => {
+            let sign = if *milliseconds < 0 { '-' } else { '+' };
+            format!(
+                "clock of {} {sign}{}ms",
+                whose.text,
+                milliseconds.unsigned_abs()
+            )
+        }
+        Choice::ClockRate { client, permille } => {
+            let (whole, tenths) = (permille / 10, permille % 10);
+            let tenths = match tenths {
+                0 => String::new(),
+                tenths => format!(".{tenths}"),
+            };
+            format!("clock of {} runs at {whole}{tenths}%", client.text)
+        }
         Choice::Expire(key) => format!("expire {}", print_word(key)),
         Choice::Wipe(key) => format!("wipe {}", print_word(key)),
         Choice::Command { who, source } => format!("{}> {}", who.text, source.text),

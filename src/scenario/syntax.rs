@@ -278,6 +278,20 @@ pub enum Choice {
     Advance(u64),
     /// `clock to next deadline`.
     AdvanceToNextDeadline,
+    /// `clock of store +5s`, `clock of A -300ms`.
+    ClockJump {
+        /// Whose.
+        whose: Named,
+        /// How far, in milliseconds.
+        milliseconds: i64,
+    },
+    /// `clock of A runs at 90%`.
+    ClockRate {
+        /// `A`.
+        client: Named,
+        /// 900.
+        permille: u32,
+    },
     /// `expire lock:sku-1`.
     Expire(Vec<u8>),
     /// `wipe fence:sku-1`.

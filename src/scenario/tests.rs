@@ -752,7 +752,7 @@ fn schedules_that_are_wrong() {
     with(
         "  clock 10s",
         &[
-            "line 8, column 9: the clock moves by a duration: expected `+` and a duration, such as `clock +10s`, or `to next deadline`",
+            "line 8, column 9: the clock moves by a duration: expected `+` and a duration, such as `clock +10s`, `to next deadline` or `of` and a clock",
         ],
     );
     with(
@@ -801,7 +801,7 @@ fn schedules_that_are_wrong() {
         &[
             "line 8, column 3: no client is called `D`: expected `A`, `B` or `C`",
             "line 10, column 5: the protocol `p` has no step `tow` (did you mean `two`?): expected `one` or `two`",
-            "line 12, column 9: the clock moves by a duration: expected `+` and a duration, such as `clock +10s`, or `to next deadline`",
+            "line 12, column 9: the clock moves by a duration: expected `+` and a duration, such as `clock +10s`, `to next deadline` or `of` and a clock",
         ],
     );
     check(

@@ -3,7 +3,7 @@
 
 use crate::property::{LedgerEntry, Property, Verdict};
 use crate::scenario::check::{Difference, differences};
-use crate::sim::action::{Action, ClientId, Who};
+use crate::sim::action::{Action, ClientId, ServerId, Who};
 use crate::sim::client::name_in_attempt;
 use crate::sim::client::protocol::{Effect, Protocol};
 use crate::sim::database::{RowFact, TableView, Value, WriteFact};
@@ -35,7 +35,7 @@ pub struct Lease {
 impl Session {
     /// What the store says of this lock at the cursor; `None`: it is free.
     pub fn lease(&self, key: &[u8]) -> Option<Lease> {
-        let state = self.world().store.get(key)?;
+        let state = self.world().store(ServerId::FIRST).get(key)?;
         let named = state
             .value
             .as_string()
@@ -111,7 +111,7 @@ impl Session {
             });
         let remaining = || {
             self.world()
-                .store
+                .store(ServerId::FIRST)
                 .get(key)
                 .and_then(|state| state.remaining)
                 .unwrap_or(0)
@@ -131,6 +131,11 @@ impl Session {
                     until,
                     ..
                 } if *of == client && lock == key => Some(*until),
+                Fact::UntilMoved {
+                    client: of,
+                    key: lock,
+                    until,
+                } if *of == client && lock == key => Some(Some(*until)),
                 _ => None,
             })?
     }

@@ -3,7 +3,7 @@
 use super::{Msg, Notice, Session};
 use crate::property::{Property, Verdict};
 use crate::scenario::Expectation;
-use crate::sim::action::{Action, ClientId, LatchPoint, Who};
+use crate::sim::action::{Action, ClientId, LatchPoint, ServerId, Who};
 
 const A: ClientId = ClientId(0);
 const B: ClientId = ClientId(1);
@@ -185,6 +185,7 @@ fn every_change_is_undone_and_done_again() {
         Msg::Run(A),
         Msg::Act(Action::AdvanceToNextDeadline),
         Msg::Act(Action::Wipe {
+            server: ServerId::FIRST,
             key: b"fence:sku-1".to_vec(),
         }),
         Msg::Reseed(0),

@@ -6,6 +6,26 @@ use super::client::protocol::Request;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub usize);
 
+/// The place of a Redis-like server in the order in which the scenario names them. A scenario that names none has one, the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerId(pub usize);
+
+impl ServerId {
+    /// The first server, which is the only one where the scenario names none.
+    pub const FIRST: ServerId = ServerId(0);
+}
+
+/// Whose clock is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClockOf {
+    /// A Redis-like server's wall clock, by which its keys have their deadlines.
+    Server(ServerId),
+    /// The database's wall clock, which `NOW()` reads.
+    Database,
+    /// A client's own clock, by which it counts how long it holds a lock.
+    Client(ClientId),
+}
+
 /// Where a latch is: on which side of which step (an index into the client's protocol).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LatchPoint {
@@ -74,13 +94,31 @@ pub enum Action {
     /// `clock to next deadline`: time passes until one millisecond after the next deadline of a key, or to the end of the
     /// next wait, whichever comes first.
     AdvanceToNextDeadline,
+    /// `clock of store +5s`, `clock of A -300ms`: one clock jumps, and no time passes.
+    ClockJump {
+        /// Whose.
+        clock: ClockOf,
+        /// How far, in milliseconds; forward where it is positive.
+        milliseconds: i64,
+    },
+    /// `clock of A runs at 90%`: a client's clock goes faster or slower than time from now on.
+    ClockRate {
+        /// Whose.
+        client: ClientId,
+        /// How many milliseconds it goes on in a second; 1000 is right.
+        permille: u32,
+    },
     /// `expire lock:sku-1`: the key's deadline passes now.
     ExpireNow {
+        /// On which server.
+        server: ServerId,
         /// Which key.
         key: Vec<u8>,
     },
     /// `wipe fence:sku-1`: the key is lost.
     Wipe {
+        /// On which server.
+        server: ServerId,
         /// Which key.
         key: Vec<u8>,
     },

@@ -1,6 +1,6 @@
 //! Facts that an action caused, in the past tense, in the order in which they happened.
 
-use super::action::{ClientId, LatchPoint, Who};
+use super::action::{ClientId, ClockOf, LatchPoint, ServerId, Who};
 use super::database::{SqlReply, Value as SqlValue, WriteFact};
 use super::store::reply::Reply;
 use super::store::{Cause, KeyState};
@@ -17,8 +17,8 @@ pub struct Event {
 /// Which server did something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Server {
-    /// The Redis-like store.
-    Store,
+    /// A Redis-like server.
+    Store(ServerId),
     /// The MySQL-like database.
     Database,
     /// The card gateway.
@@ -121,6 +121,8 @@ pub enum Fact {
     },
     /// A key's value or deadline changed.
     KeyChanged {
+        /// On which server.
+        server: ServerId,
         /// Through whose request; `None` when time or an action did it.
         who: Option<Who>,
         /// Which key.
@@ -134,6 +136,8 @@ pub enum Fact {
     },
     /// A script called a command.
     ScriptCalled {
+        /// On which server.
+        server: ServerId,
         /// Whose script.
         who: Who,
         /// The command as the script gave it.
@@ -340,6 +344,29 @@ pub enum Fact {
         finished: bool,
         /// Why a run ended that was not, in a few words.
         why: Option<String>,
+    },
+    /// A clock jumped, and no time passed.
+    ClockJumped {
+        /// Whose.
+        clock: ClockOf,
+        /// How far, in milliseconds; forward where it is positive.
+        milliseconds: i64,
+    },
+    /// A client's clock goes at another rate from now on.
+    ClockRateSet {
+        /// Whose.
+        client: ClientId,
+        /// How many milliseconds it goes on in a second.
+        permille: u32,
+    },
+    /// By the client's own clock, which jumped or goes at another rate, a belief has another deadline.
+    UntilMoved {
+        /// Whose belief.
+        client: ClientId,
+        /// In which lock.
+        key: Vec<u8>,
+        /// When its own clock will say that the deadline has come, in milliseconds since the start, if it goes on as it does now.
+        until: u64,
     },
     /// Time passed for everybody.
     TimePassed {

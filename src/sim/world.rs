@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ConnectionId;
-use super::action::{ClientId, Who};
+use super::action::{ClientId, ServerId, Who};
 use super::client::Client;
 use super::database::{Database, DatabaseInput};
 use super::event::Event;
@@ -12,14 +12,14 @@ use super::setup::Setup;
 use super::store::{Store, StoreInput};
 use super::time::START_OF_WALL_CLOCK;
 
-/// The store, the database, the gateway, the clients and the clock at one moment. Cloning it is cheap: parts are shared until
+/// The servers, the clients and the clock at one moment. Cloning it is cheap: parts are shared until
 /// one of them changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
     /// Milliseconds since the start.
     pub now: u64,
-    /// The Redis-like store.
-    pub store: Store,
+    /// The Redis-like servers, in the order of the setup; [`ServerId`] is the place here. There is always one.
+    pub stores: Vec<Store>,
     /// The MySQL-like database.
     pub database: Database,
     /// The card gateway.
@@ -33,7 +33,7 @@ impl World {
     pub fn new(setup: &Setup) -> (World, Vec<Event>) {
         let mut world = World {
             now: 0,
-            store: Store::default(),
+            stores: vec![Store::default()],
             database: Database::default(),
             gateway: Gateway::default(),
             clients: setup
@@ -52,7 +52,7 @@ impl World {
             });
         }
         for argv in &setup.commands {
-            world.store.apply(StoreInput::Command {
+            world.stores[0].apply(StoreInput::Command {
                 connection: connection_of(Who::Operator),
                 argv,
                 now: START_OF_WALL_CLOCK,
@@ -66,7 +66,13 @@ impl World {
         self.clients.get(client.0).map(Arc::as_ref)
     }
 
-    /// The servers' wall clock, in milliseconds since the Unix epoch.
+    /// The Redis-like server with this place; one that there is not holds nothing.
+    pub fn store(&self, server: ServerId) -> &Store {
+        static NOTHING: std::sync::LazyLock<Store> = std::sync::LazyLock::new(Store::default);
+        self.stores.get(server.0).unwrap_or(&NOTHING)
+    }
+
+    /// The wall clock as it is right, in milliseconds since the Unix epoch; a server's own may have jumped away from it.
     pub fn wall_clock(&self) -> u64 {
         START_OF_WALL_CLOCK + self.now
     }
@@ -74,7 +80,10 @@ impl World {
     /// Milliseconds until the next thing that time alone will do: a key lapses (one millisecond after its deadline), a client's
     /// timer runs out, a wait for a row lock times out. `None` when nothing will.
     pub fn next_deadline(&self) -> Option<u64> {
-        let keys = self.store.next_deadline().map(|remaining| remaining + 1);
+        let keys = self
+            .stores
+            .iter()
+            .filter_map(|store| store.next_deadline().map(|remaining| remaining + 1));
         let timers = self.clients.iter().filter_map(|client| client.next_wake());
         let waits = self.database.next_deadline();
         timers.chain(keys).chain(waits).min()

@@ -532,7 +532,7 @@ fn heads_of(session: &Session, places: &LanePlaces) -> Vec<Shape> {
                 strokes::client_badge(&mut ink, *x, 14, *client, &name);
                 ink.text("p-lane-note p-middle", *x, 37, "belief".to_string());
             }
-            Lane::Store => {
+            Lane::Store(_) => {
                 ink.text("p-lane-name p-middle", *x, 20, name);
                 ink.text("p-lane-note p-middle", *x, 36, "lease".to_string());
             }

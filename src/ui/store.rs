@@ -6,7 +6,7 @@ use super::controls::{Button, Key, badge, list};
 use super::desk::Desk;
 use super::words;
 use crate::session::{Msg, Session};
-use crate::sim::action::{Action, ClientId};
+use crate::sim::action::{Action, ClientId, ServerId};
 use crate::sim::event::Fact;
 use crate::sim::store::KeyState;
 
@@ -17,7 +17,7 @@ const MOST_KEYS: usize = 200;
 #[component]
 pub fn Store(desk: Desk) -> impl IntoView {
     let keys = desk.read(keys_of);
-    let count = desk.read(|session| session.world().store.keys().count());
+    let count = desk.read(|session| session.world().store(ServerId::FIRST).keys().count());
     let note = move || match count.get() {
         0 => "empty".to_string(),
         count => words::count(count, "key", "keys"),
@@ -57,7 +57,7 @@ struct KeyRow {
 fn keys_of(session: &Session) -> Vec<(Key, KeyRow)> {
     let keys = session
         .world()
-        .store
+        .store(ServerId::FIRST)
         .keys()
         .take(MOST_KEYS)
         .map(|(key, state)| (key.to_vec(), state));
@@ -98,8 +98,14 @@ fn row_of(session: &Session, key: Vec<u8>, state: KeyState) -> KeyRow {
                 .iter()
                 .any(|event| matches!(&event.fact, Fact::KeyChanged { key: of, .. } if *of == key))
         }),
-        why_no_expire: session.why_not(&Action::ExpireNow { key: key.clone() }),
-        why_no_wipe: session.why_not(&Action::Wipe { key: key.clone() }),
+        why_no_expire: session.why_not(&Action::ExpireNow {
+            server: ServerId::FIRST,
+            key: key.clone(),
+        }),
+        why_no_wipe: session.why_not(&Action::Wipe {
+            server: ServerId::FIRST,
+            key: key.clone(),
+        }),
         key,
     }
 }
@@ -150,12 +156,24 @@ fn draw_key(desk: Desk, row: KeyRow) -> AnyView {
         .label("Make the deadline of ".to_string() + &name + " pass now")
         .class("button--small")
         .unless(why_no_expire)
-        .sends(desk, Msg::Act(Action::ExpireNow { key: key.clone() }));
+        .sends(
+            desk,
+            Msg::Act(Action::ExpireNow {
+                server: ServerId::FIRST,
+                key: key.clone(),
+            }),
+        );
     let wipe = Button::new("Wipe")
         .label("Lose the key ".to_string() + &name)
         .class("button--small")
         .unless(why_no_wipe)
-        .sends(desk, Msg::Act(Action::Wipe { key }));
+        .sends(
+            desk,
+            Msg::Act(Action::Wipe {
+                server: ServerId::FIRST,
+                key,
+            }),
+        );
     let shows_expire = remaining.is_some() || is_lock;
     view! {
         <li class=class>

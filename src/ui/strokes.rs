@@ -6,7 +6,7 @@ use crate::diagram::{
     Fate, Fault, Holder, Kind, Lane, LanePlaces, LatchChange, LeaseEnd, Part, Run, Shown,
     TokenPlace, WriteVerdict,
 };
-use crate::sim::action::{ClientId, Who};
+use crate::sim::action::{ClientId, ServerId, Who};
 use crate::sim::event::BeliefEnd;
 
 /// How long a bar has to be for words within it.
@@ -121,7 +121,10 @@ impl At<'_> {
 
     /// Where words beside the store begin, right of all leases.
     fn beside_store(&self) -> i32 {
-        let store = self.places.x(Lane::Store).unwrap_or(self.x);
+        let store = self
+            .places
+            .x(Lane::Store(ServerId::FIRST))
+            .unwrap_or(self.x);
         store + 6 + self.bar() + 8
     }
 

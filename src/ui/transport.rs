@@ -224,7 +224,10 @@ fn tick_of(entry: &Entry) -> Tick {
         | Action::Resume { .. }
         | Action::Crash { .. }
         | Action::Restart { .. } => Tick::Pause,
-        Action::Advance { .. } | Action::AdvanceToNextDeadline => Tick::Clock,
+        Action::ClockJump { .. }
+        | Action::ClockRate { .. }
+        | Action::Advance { .. }
+        | Action::AdvanceToNextDeadline => Tick::Clock,
         Action::ExpireNow { .. }
         | Action::Wipe { .. }
         | Action::Command {

@@ -26,6 +26,27 @@ impl Pen<'_> {
         self.unsettled.insert(lock);
     }
 
+    /// The client's clock gives the belief another deadline: the bar goes on as another one.
+    pub(super) fn until_moved(&mut self, client: ClientId, key: &[u8], until: u64) {
+        let lock = self.diagram.lock(key);
+        let Some(belief) = self.end_bar(Slot::Belief(client, lock), Ended::ClockMoved) else {
+            return;
+        };
+        let kind = Kind::Belief {
+            client,
+            lock,
+            until: Some(until),
+        };
+        let causes = vec![belief];
+        self.bar(
+            Slot::Belief(client, lock),
+            Lane::Client(client),
+            kind,
+            "",
+            causes,
+        );
+    }
+
     pub(super) fn belief_ended(&mut self, client: ClientId, key: &[u8], why: BeliefEnd) {
         let lock = self.diagram.lock(key);
         let Some(belief) = self.end_bar(Slot::Belief(client, lock), Ended::Belief(why)) else {

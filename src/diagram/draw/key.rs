@@ -37,6 +37,7 @@ impl Pen<'_> {
             Cause::Command(_) if counter.is_none() => return,
             Cause::Command(_) => KeyMark::Written,
             Cause::Lapse => KeyMark::Lapsed,
+            Cause::ClockJump => KeyMark::ClockJumped,
             Cause::ExpiredNow => KeyMark::Expired,
             Cause::Wiped => KeyMark::Wiped,
         };
@@ -56,7 +57,7 @@ impl Pen<'_> {
         let label = words::key(&key, how, value.as_deref());
         let causes = self.causes(who);
         let mark = self.mark(
-            Lane::Store,
+            Lane::Store(self.server),
             Kind::Key {
                 who,
                 key,
@@ -114,7 +115,7 @@ impl Pen<'_> {
         let causes = self.causes(who);
         self.bar(
             Slot::Lease(lock),
-            Lane::Store,
+            Lane::Store(self.server),
             Kind::Lease {
                 lock,
                 holder,
@@ -137,7 +138,7 @@ impl Pen<'_> {
         causes.extend(self.causes(who));
         let label = words::lease_end(self.setup, how, self.at);
         let mark = self.mark(
-            Lane::Store,
+            Lane::Store(self.server),
             Kind::LeaseEnded { lock, holder, how },
             label,
             causes,
@@ -164,7 +165,7 @@ impl Pen<'_> {
         });
         let holder = self.holder_of(lease);
         let mark = self.mark(
-            Lane::Store,
+            Lane::Store(self.server),
             Kind::Renewed {
                 lock,
                 holder,
@@ -222,6 +223,7 @@ impl Pen<'_> {
     pub(super) fn how_it_ended(&self, lease: PartId, who: Option<Who>, cause: Cause) -> LeaseEnd {
         match (cause, who) {
             (Cause::Lapse, _) => LeaseEnd::Lapsed,
+            (Cause::ClockJump, _) => LeaseEnd::ClockJumped,
             (Cause::ExpiredNow, _) => LeaseEnd::Expired,
             (Cause::Wiped, _) => LeaseEnd::Wiped,
             (Cause::Command(_), Some(Who::Client(client)))

@@ -40,15 +40,20 @@ impl Pen<'_> {
                 .map(|word| String::from_utf8_lossy(word))
                 .collect();
             let text = words.join(" ");
-            let label = words::request(Server::Store, &text);
-            self.mark(Lane::Store, Kind::Call { who, text, reply }, label, causes)
+            let label = words::request(Server::Store(self.server), &text);
+            self.mark(
+                Lane::Store(self.server),
+                Kind::Call { who, text, reply },
+                label,
+                causes,
+            )
         } else if self.calls == MOST_DRAWN + 1 {
             let all = events
                 .iter()
                 .filter(|event| matches!(event.fact, Fact::ScriptCalled { .. }));
             let more = all.count() - MOST_DRAWN;
             self.mark(
-                Lane::Store,
+                Lane::Store(self.server),
                 Kind::More(more),
                 format!("and {more} more"),
                 causes,

@@ -13,10 +13,11 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::property::LedgerEntry;
-use crate::sim::action::{Action, ClientId, Who};
+use crate::sim::action::{Action, ClientId, ClockOf, ServerId, Who};
 use crate::sim::client::protocol::{Argument, Effect, Step};
 use crate::sim::event::{Event, Fact};
 use crate::sim::setup::Setup;
+use crate::sim::time::in_words;
 use crate::sim::world::World;
 use crate::timeline::Entry;
 
@@ -41,12 +42,12 @@ pub(super) fn presets(diagram: &mut Diagram, setup: &Setup) {
     let (world, _) = World::new(setup);
     let mut pen = Pen::new(diagram, setup, None);
     for lock in 0..pen.diagram.locks.len() {
-        if let Some(state) = world.store.get(&pen.diagram.locks[lock]) {
+        if let Some(state) = world.store(ServerId::FIRST).get(&pen.diagram.locks[lock]) {
             pen.begin_lease(lock, None, &state);
         }
     }
     for key in pen.diagram.counters.clone() {
-        if let Some(state) = world.store.get(&key) {
+        if let Some(state) = world.store(ServerId::FIRST).get(&key) {
             pen.key_mark(None, &key, true, KeyMark::Preset, Some(&state));
         }
     }
@@ -152,6 +153,8 @@ struct Pen<'a> {
     ledger: Vec<(usize, &'a LedgerEntry)>,
     action: Option<usize>,
     event: usize,
+    /// The Redis-like server of which it is told.
+    server: ServerId,
     y: i32,
     at: u64,
     /// What servers did for somebody and have not told them yet.
@@ -176,6 +179,7 @@ impl<'a> Pen<'a> {
             setup,
             ledger: ledger.iter().enumerate().collect(),
             event: 0,
+            server: ServerId::FIRST,
             y: 0,
             at: 0,
             done: Vec::new(),
@@ -197,15 +201,23 @@ impl<'a> Pen<'a> {
                 text,
             } => self.sent(*who, *step, *server, text),
             Fact::KeyChanged {
+                server,
                 who,
                 key,
                 before,
                 after,
                 cause,
             } => {
+                self.server = *server;
                 self.key_changed(*who, key, before.as_ref(), after.as_ref(), *cause);
             }
-            Fact::ScriptCalled { who, argv, reply } => {
+            Fact::ScriptCalled {
+                server,
+                who,
+                argv,
+                reply,
+            } => {
+                self.server = *server;
                 self.script_called(events, *who, argv, reply.print_short());
             }
             Fact::Wrote { who, write } => self.wrote(*who, write),
@@ -289,7 +301,18 @@ impl<'a> Pen<'a> {
                 self.run(*client, Run::Stopped(why.clone()), "stopped");
             }
             Fact::Refused { why } => self.refused(&entry.action, why),
-            Fact::TimePassed { .. } | Fact::Bound { .. } | Fact::ScriptLogged { .. } => {}
+            Fact::ClockRateSet { client, permille } => {
+                let fault = Fault::ClockRate {
+                    permille: *permille,
+                };
+                let label = "runs at ".to_string() + &words::percent(*permille);
+                self.mark(Lane::Client(*client), Kind::Fault(fault), label, Vec::new());
+            }
+            Fact::UntilMoved { client, key, until } => self.until_moved(*client, key, *until),
+            Fact::ClockJumped { .. }
+            | Fact::TimePassed { .. }
+            | Fact::Bound { .. }
+            | Fact::ScriptLogged { .. } => {}
         }
     }
 
@@ -395,21 +418,42 @@ impl<'a> Pen<'a> {
     // ---- actions from outside ---------------------------------------------------------------------------------------
 
     fn act_from_outside(&mut self, entry: &Entry) {
-        let (fault, label) = match &entry.action {
+        let (fault, label, server) = match &entry.action {
             _ if entry.refusal().is_some() => return,
-            Action::ExpireNow { key } => (
+            Action::ClockJump {
+                clock,
+                milliseconds,
+            } => return self.clock_jumps(*clock, *milliseconds),
+            Action::ExpireNow { server, key } => (
                 Fault::Expire(String::from_utf8_lossy(key).into_owned()),
                 "expire",
+                *server,
             ),
-            Action::Wipe { key } => (
+            Action::Wipe { server, key } => (
                 Fault::Wipe(String::from_utf8_lossy(key).into_owned()),
                 "wipe",
+                *server,
             ),
             _ => return,
         };
         let fault = self.mark(Lane::Operator, Kind::Fault(fault), label, Vec::new());
-        self.diagram.parts[fault.0 as usize].to = Lane::Store;
+        self.diagram.parts[fault.0 as usize].to = Lane::Store(server);
         self.fault = Some(fault);
+    }
+
+    fn clock_jumps(&mut self, clock: ClockOf, milliseconds: i64) {
+        let lane = match clock {
+            ClockOf::Server(server) => Lane::Store(server),
+            ClockOf::Database => Lane::Table,
+            ClockOf::Client(client) => Lane::Client(client),
+        };
+        let sign = if milliseconds < 0 { '−' } else { '+' };
+        let label = format!("clock {sign}{}", in_words(milliseconds.unsigned_abs()));
+        let fault = Fault::ClockJump {
+            clock,
+            milliseconds,
+        };
+        self.fault = Some(self.mark(lane, Kind::Fault(fault), label, Vec::new()));
     }
 
     fn refused(&mut self, action: &Action, why: &str) {

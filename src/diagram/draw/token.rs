@@ -26,7 +26,7 @@ impl Pen<'_> {
         };
         let causes = self.causes(Some(Who::Client(client)));
         let drawn = self.mark(
-            Lane::Store,
+            Lane::Store(self.server),
             kind,
             format!("{key} {earlier} → {token}"),
             causes,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::sim::action::{Action, ClientId, LatchPoint, Who};
+use crate::sim::action::{Action, ClientId, ClockOf, LatchPoint, ServerId, Who};
 use crate::sim::setup::Setup;
 
 use super::super::ScheduleLine;
@@ -160,8 +160,25 @@ fn action_with(
             milliseconds: *milliseconds,
         },
         Choice::AdvanceToNextDeadline => Action::AdvanceToNextDeadline,
-        Choice::Expire(key) => Action::ExpireNow { key: key.clone() },
-        Choice::Wipe(key) => Action::Wipe { key: key.clone() },
+        Choice::ClockJump {
+            whose,
+            milliseconds,
+        } => Action::ClockJump {
+            clock: names.clock(whose)?,
+            milliseconds: *milliseconds,
+        },
+        Choice::ClockRate { client, permille } => Action::ClockRate {
+            client: names.client(client)?,
+            permille: *permille,
+        },
+        Choice::Expire(key) => Action::ExpireNow {
+            server: ServerId::FIRST,
+            key: key.clone(),
+        },
+        Choice::Wipe(key) => Action::Wipe {
+            server: ServerId::FIRST,
+            key: key.clone(),
+        },
         Choice::Command { who, source } => {
             let who = match who.text.as_str() {
                 "operator" => Who::Operator,
@@ -214,6 +231,25 @@ impl Names<'_, '_, '_> {
                 .unknown(name.place, "no client is called", &name.text, known);
         }
         place.map(ClientId)
+    }
+
+    /// Whose clock it is; a client's name comes before the servers'.
+    fn clock(&mut self, name: &Named) -> Option<ClockOf> {
+        let mut clients = self.setup.clients.iter().map(|client| client.name.as_str());
+        if let Some(place) = clients.position(|client| client == name.text) {
+            return Some(ClockOf::Client(ClientId(place)));
+        }
+        match name.text.as_str() {
+            "store" => Some(ClockOf::Server(ServerId::FIRST)),
+            "database" => Some(ClockOf::Database),
+            _ if self.damage.clients => None,
+            other => {
+                let clients = self.setup.clients.iter().map(|client| client.name.as_str());
+                let known = clients.chain(["store", "database"]);
+                self.errors
+                    .unknown(name.place, "no clock is that of", other, known)
+            }
+        }
     }
 
     fn step(&mut self, client: ClientId, label: &Named) -> Option<usize> {

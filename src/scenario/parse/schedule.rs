@@ -2,12 +2,12 @@
 
 use super::super::error::{Errors, Place, quoted};
 use super::super::lines::{Line, Quotes, end_of_quote, without_comment};
-use super::super::scan::Cursor;
+use super::super::scan::{Cursor, whole_number};
 use super::super::syntax::{Choice, Named, ScheduleEntry, Side};
 use super::key;
 
 /// What an action looks like.
-const AN_ACTION: &str = "`CLIENT STEP`, `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `crash CLIENT`, `restart CLIENT`, `lose CLIENT STEP`, `expire KEY`, `wipe KEY` or `CLIENT> COMMAND`";
+const AN_ACTION: &str = "`CLIENT STEP`, `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `clock of store +5s`, `clock of CLIENT runs at 99%`, `crash CLIENT`, `restart CLIENT`, `lose CLIENT STEP`, `expire KEY`, `wipe KEY` or `CLIENT> COMMAND`";
 
 /// The parts of a line of the schedule.
 pub(in super::super) struct Parts<'a> {
@@ -207,9 +207,56 @@ fn clock(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
     if cursor.eat_words("to next deadline") {
         return Some(Choice::AdvanceToNextDeadline);
     }
+    if cursor.eat_words("of") {
+        return one_clock(cursor, errors);
+    }
     if !cursor.eat("+") {
-        let expected = "`+` and a duration, such as `clock +10s`, or `to next deadline`";
+        let expected =
+            "`+` and a duration, such as `clock +10s`, `to next deadline` or `of` and a clock";
         return errors.add(cursor.here(), "the clock moves by a duration", expected);
     }
     Some(Choice::Advance(cursor.duration(errors)?))
+}
+
+/// The rates at which a clock can go, in thousandths.
+const RATES: std::ops::RangeInclusive<u64> = 1..=100_000;
+
+/// `store +5s`, `A -300ms`, `A runs at 90%`.
+fn one_clock(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
+    let whose = cursor.name("whose clock it is", errors)?;
+    if cursor.eat_words("runs at") {
+        let permille = permille(cursor, errors)?;
+        return Some(Choice::ClockRate {
+            client: whose,
+            permille,
+        });
+    }
+    let is_back = cursor.eat("-");
+    if !is_back && !cursor.eat("+") {
+        let expected = "`+` or `-` and a duration, such as `clock of store +5s`, or `runs at 99%`";
+        return errors.add(cursor.here(), "one clock jumps by a duration", expected);
+    }
+    let distance = i64::try_from(cursor.duration(errors)?).unwrap_or(i64::MAX);
+    Some(Choice::ClockJump {
+        whose,
+        milliseconds: if is_back { -distance } else { distance },
+    })
+}
+
+/// `90%`, `99.9%`, in thousandths.
+fn permille(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<u32> {
+    let word = cursor.take_while(|other| other != ' ');
+    let number = word.text.strip_suffix('%').unwrap_or_default();
+    let (whole, tenths) = number.split_once('.').unwrap_or((number, "0"));
+    let permille = whole_number(whole)
+        .zip(whole_number(tenths).filter(|_| tenths.len() == 1))
+        .map(|(whole, tenths)| whole.saturating_mul(10).saturating_add(tenths))
+        .filter(|permille| RATES.contains(permille))
+        .and_then(|permille| u32::try_from(permille).ok());
+    if permille.is_none() {
+        let expected = "a percentage with at most one place, such as 90% or 99.9%";
+        let message = format!("{} is no rate of a clock", quoted(&word.text));
+        return errors.add(word.place, message, expected);
+    }
+    permille
 }

@@ -14,6 +14,7 @@
 pub mod protocol;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 
 use super::action::LatchPoint;
 use super::event::{Answer, Value};
@@ -41,6 +42,8 @@ pub struct Client {
     pub order: Option<String>,
     /// Whether a command typed at its console still waits for its reply.
     pub console_waits: bool,
+    /// How its own clock goes.
+    pub clock: OwnClock,
 }
 
 /// Where a client is in its protocol.
@@ -59,15 +62,15 @@ pub enum Place {
         step: usize,
         /// The answer that it has not seen.
         answer: Answer,
-        /// Milliseconds since the request was sent.
-        age: u64,
+        /// Milliseconds since the request was sent, by its own clock; negative when that has jumped back since.
+        age: i64,
     },
     /// The server has not answered yet: something that another one holds is in the way.
     Blocked {
         /// The step.
         step: usize,
-        /// Milliseconds since the request was sent.
-        age: u64,
+        /// Milliseconds since the request was sent, by its own clock; negative when that has jumped back since.
+        age: i64,
     },
     /// It waits on its own timer.
     Sleeping {
@@ -104,6 +107,77 @@ pub enum AfterSleep {
 pub struct Belief {
     /// Milliseconds until its deadline by the client's own clock, 0 from the deadline on; `None`: it has none.
     pub remaining: Option<u64>,
+    /// How long the deadline has been over.
+    overdue: Overdue,
+}
+
+/// Milliseconds since a deadline. Only a client's clock that jumps back ever asks for it, so it takes no part in equality: two
+/// worlds that differ in nothing else are one to whoever never moves a client's clock.
+#[derive(Clone, Copy, Debug, Default)]
+struct Overdue(u64);
+
+impl PartialEq for Overdue {
+    fn eq(&self, _: &Overdue) -> bool {
+        true
+    }
+}
+
+impl Eq for Overdue {}
+
+impl Hash for Overdue {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Belief {
+    /// A belief whose deadline is so far away, or over for as long where that is negative.
+    pub fn with(left: Option<i64>) -> Belief {
+        Belief {
+            remaining: left.map(|left| left.max(0).unsigned_abs()),
+            overdue: Overdue(left.map_or(0, |left| left.min(0).unsigned_abs())),
+        }
+    }
+
+    /// Milliseconds until its deadline by the client's own clock, negative when that is over.
+    pub fn left(&self) -> Option<i64> {
+        let remaining = i64::try_from(self.remaining?).unwrap_or(i64::MAX);
+        Some(remaining.saturating_sub_unsigned(self.overdue.0))
+    }
+}
+
+/// How a client's clock goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OwnClock {
+    /// How many milliseconds it goes on in a second; 1000 is right, 0 never comes.
+    pub permille: u32,
+    /// Thousandths of a millisecond that it has gone on and that have not made a whole one.
+    remainder: u32,
+}
+
+impl Default for OwnClock {
+    fn default() -> OwnClock {
+        OwnClock {
+            permille: 1000,
+            remainder: 0,
+        }
+    }
+}
+
+impl OwnClock {
+    /// Lets time pass, and says how far the clock has gone on.
+    fn pass(&mut self, milliseconds: u64) -> u64 {
+        let thousandths =
+            u128::from(milliseconds) * u128::from(self.permille) + u128::from(self.remainder);
+        self.remainder = (thousandths % 1000) as u32;
+        u64::try_from(thousandths / 1000).unwrap_or(u64::MAX)
+    }
+
+    /// How much time has to pass for the clock to go on so far.
+    pub fn time_for(&self, milliseconds: u64) -> u64 {
+        let thousandths =
+            (u128::from(milliseconds) * 1000).saturating_sub(u128::from(self.remainder));
+        let time = thousandths.div_ceil(u128::from(self.permille.max(1)));
+        u64::try_from(time).unwrap_or(u64::MAX)
+    }
 }
 
 impl Client {
@@ -119,6 +193,7 @@ impl Client {
             compensation: None,
             order: None,
             console_waits: false,
+            clock: OwnClock::default(),
         }
     }
 
@@ -174,10 +249,10 @@ impl Client {
         )
     }
 
-    /// Milliseconds until its own timer runs out, if it waits on one.
+    /// How much time has to pass until its own timer runs out, if it waits on one, in milliseconds.
     pub fn next_wake(&self) -> Option<u64> {
         match self.place {
-            Place::Sleeping { remaining, .. } => Some(remaining),
+            Place::Sleeping { remaining, .. } => Some(self.clock.time_for(remaining)),
             _ => None,
         }
     }
@@ -191,24 +266,33 @@ impl Client {
         let counts = self
             .beliefs
             .values()
-            .any(|belief| !matches!(belief.remaining, None | Some(0)));
+            .any(|belief| belief.remaining.is_some());
         !waits && !counts
     }
 
     /// Lets time pass: timers and deadlines come nearer, ages grow. The caller never lets more pass than
     /// [`Client::next_wake`] at once.
     pub fn elapse(&mut self, milliseconds: u64) {
-        match &mut self.place {
-            Place::InFlight { age, .. } | Place::Blocked { age, .. } => *age += milliseconds,
-            Place::Sleeping { remaining, .. } => {
-                *remaining = remaining.saturating_sub(milliseconds)
-            }
-            _ => {}
+        let own = self.clock.pass(milliseconds);
+        if let Place::Sleeping { remaining, .. } = &mut self.place {
+            *remaining = remaining.saturating_sub(own);
+        }
+        self.count(i64::try_from(own).unwrap_or(i64::MAX));
+    }
+
+    /// Its own clock jumps. A timer goes by another clock, which cannot jump, as those of operating systems do.
+    pub fn jump(&mut self, milliseconds: i64) {
+        self.count(milliseconds);
+    }
+
+    /// Moves what its own clock says of its requests and beliefs.
+    fn count(&mut self, milliseconds: i64) {
+        if let Place::InFlight { age, .. } | Place::Blocked { age, .. } = &mut self.place {
+            *age = age.saturating_add(milliseconds);
         }
         for belief in self.beliefs.values_mut() {
-            if let Some(remaining) = &mut belief.remaining {
-                *remaining = remaining.saturating_sub(milliseconds);
-            }
+            let left = belief.left();
+            *belief = Belief::with(left.map(|left| left.saturating_sub(milliseconds)));
         }
     }
 

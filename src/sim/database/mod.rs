@@ -79,6 +79,11 @@ pub enum DatabaseInput<'a> {
         /// Milliseconds.
         ms: u64,
     },
+    /// The server's wall clock jumps. Lock waits go by another clock, as in MySQL, and last as long as before.
+    ClockJump {
+        /// Milliseconds; forward where positive.
+        ms: i64,
+    },
     /// A connection sends a statement.
     Statement {
         /// Whose.
@@ -159,6 +164,7 @@ impl Database {
         let state = Arc::make_mut(&mut self.state);
         match input {
             DatabaseInput::Elapse { ms } => state.elapse(ms, &mut output),
+            DatabaseInput::ClockJump { ms } => state.clock += ms,
             DatabaseInput::Disconnect { connection } => state.disconnect(connection, &mut output),
             DatabaseInput::Statement {
                 connection,
@@ -179,6 +185,7 @@ impl Database {
                     .collect::<Option<Vec<Value>>>()
                 {
                     Some(values) => {
+                        let now = now.saturating_add_signed(state.clock);
                         state.statement(connection, statement, values, now, &mut output)
                     }
                     None => {
@@ -214,6 +221,11 @@ impl Database {
         let mut session = state.take_session(connection);
         session.found_rows = Some(on);
         state.put_session(connection, session);
+    }
+
+    /// How far its wall clock is ahead of the right time, in milliseconds.
+    pub fn clock(&self) -> i64 {
+        self.state.clock
     }
 
     /// Whether the connection waits for a lock.

@@ -122,6 +122,8 @@ pub(super) struct State {
     pub(super) named: Vec<NamedLock>,
     /// CLIENT_FOUND_ROWS where a connection does not say.
     pub(super) found_rows: bool,
+    /// How far the server's wall clock is ahead of the right time, in milliseconds.
+    pub(super) clock: i64,
 }
 
 impl State {

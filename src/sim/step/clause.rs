@@ -15,7 +15,7 @@ impl Stage<'_> {
         client: ClientId,
         step: usize,
         answer: Answer,
-        age: u64,
+        age: i64,
         lose: bool,
     ) {
         if lose {
@@ -43,7 +43,7 @@ impl Stage<'_> {
     }
 
     /// The client sees the answer, and acts on it.
-    pub(super) fn deliver(&mut self, client: ClientId, step: usize, answer: Answer, age: u64) {
+    pub(super) fn deliver(&mut self, client: ClientId, step: usize, answer: Answer, age: i64) {
         let Some(protocol) = self.protocol(client) else {
             return;
         };
@@ -90,7 +90,7 @@ impl Stage<'_> {
         }
     }
 
-    fn take_effect(&mut self, client: ClientId, clause: &Clause, age: u64) -> Result<(), String> {
+    fn take_effect(&mut self, client: ClientId, clause: &Clause, age: i64) -> Result<(), String> {
         for effect in &clause.effects {
             let values = Values {
                 stage: self,
@@ -136,16 +136,15 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn believe(&mut self, client: ClientId, key: Vec<u8>, lease: Option<u64>, age: u64) {
+    fn believe(&mut self, client: ClientId, key: Vec<u8>, lease: Option<u64>, age: i64) {
         self.end_belief(client, &key, BeliefEnd::Renewed);
-        let sent = self.world.now.saturating_sub(age);
-        let belief = Belief {
-            remaining: lease.map(|lease| lease.saturating_sub(age)),
-        };
+        let sent = self.world.now.saturating_add_signed(age.saturating_neg());
+        let left = lease.map(|lease| i64::try_from(lease).unwrap_or(i64::MAX));
+        let left = left.map(|lease| lease.saturating_sub(age));
         self.change(client, |state| {
-            state.beliefs.insert(key.clone(), belief);
+            state.beliefs.insert(key.clone(), Belief::with(left));
         });
-        let until = lease.map(|lease| sent.saturating_add(lease));
+        let until = left.map(|left| self.time_of(client, left));
         self.note(Fact::Believed {
             client,
             key,

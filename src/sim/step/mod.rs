@@ -8,6 +8,7 @@
 //! ```
 
 mod clause;
+mod clock;
 mod pattern;
 mod possible;
 mod request;
@@ -15,7 +16,7 @@ mod server;
 
 use std::sync::Arc;
 
-use super::action::{Action, ClientId, LatchPoint, Who};
+use super::action::{Action, ClientId, LatchPoint, ServerId, Who};
 use super::client::protocol::Protocol;
 use super::client::{AfterSleep, Client, Place};
 use super::database::DatabaseInput;
@@ -91,13 +92,16 @@ impl Stage<'_> {
                 let milliseconds = self.world.next_deadline().unwrap_or(0);
                 self.advance(milliseconds);
             }
-            Action::ExpireNow { key } => {
-                let output = self.world.store.apply(StoreInput::ExpireNow { key });
-                self.after_store(None, output);
+            Action::ClockJump {
+                clock,
+                milliseconds,
+            } => self.clock_jumps(*clock, *milliseconds),
+            Action::ClockRate { client, permille } => self.set_clock_rate(*client, *permille),
+            Action::ExpireNow { server, key } => {
+                self.apply_to_store(None, *server, StoreInput::ExpireNow { key });
             }
-            Action::Wipe { key } => {
-                let output = self.world.store.apply(StoreInput::Wipe { key });
-                self.after_store(None, output);
+            Action::Wipe { server, key } => {
+                self.apply_to_store(None, *server, StoreInput::Wipe { key });
             }
             Action::Command { who, request, .. } => self.type_command(*who, request),
         }
@@ -144,12 +148,11 @@ impl Stage<'_> {
             state.order = None;
             state.console_waits = false;
         });
+        let who = Some(Who::Client(client));
         let connection = connection_of(Who::Client(client));
-        let output = self
-            .world
-            .store
-            .apply(StoreInput::Disconnect { connection });
-        self.after_store(Some(Who::Client(client)), output);
+        for server in self.servers() {
+            self.apply_to_store(who, server, StoreInput::Disconnect { connection });
+        }
         let output = self
             .world
             .database
@@ -185,11 +188,9 @@ impl Stage<'_> {
                 Arc::make_mut(client).elapse(milliseconds);
             }
         }
-        let output = self
-            .world
-            .store
-            .apply(StoreInput::Elapse { ms: milliseconds });
-        self.after_store(None, output);
+        for server in self.servers() {
+            self.apply_to_store(None, server, StoreInput::Elapse { ms: milliseconds });
+        }
         let output = self
             .world
             .database
@@ -277,6 +278,11 @@ impl Stage<'_> {
 
     fn place(&self, client: ClientId) -> Result<&Place, String> {
         Ok(&self.client(client)?.place)
+    }
+
+    /// The places of all Redis-like servers.
+    fn servers(&self) -> impl Iterator<Item = ServerId> + use<> {
+        (0..self.world.stores.len()).map(ServerId)
     }
 
     fn here(&self, client: ClientId) -> Option<LatchPoint> {

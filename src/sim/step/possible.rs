@@ -1,9 +1,13 @@
 //! Whether an action is possible now, and why not.
 
 use super::Stage;
-use crate::sim::action::{Action, ClientId, LatchPoint, Who};
+use crate::sim::action::{Action, ClientId, ClockOf, LatchPoint, ServerId, Who};
 use crate::sim::client::Place;
+use crate::sim::store::KeyState;
 use crate::sim::time::{END_OF_TIME, in_words};
+
+/// How far a server's clock can be away from the right time, in milliseconds: forty years, so that it never comes before 1970.
+const MOST_AHEAD: u64 = 40 * 365 * 24 * 60 * 60 * 1000;
 
 impl Stage<'_> {
     pub(super) fn refuse(&self, action: &Action) -> Result<(), String> {
@@ -35,19 +39,57 @@ impl Stage<'_> {
                         .to_string(),
                 ),
             },
-            Action::ExpireNow { key } => match self.world.store.get(key) {
-                None => Err(format!("there is no key {}", String::from_utf8_lossy(key))),
-                Some(state) if state.remaining.is_none() => Err(format!(
+            Action::ClockJump {
+                clock,
+                milliseconds,
+            } => self.refuse_clock_jump(*clock, *milliseconds),
+            Action::ClockRate { client, permille } => {
+                let state = self.client(*client)?;
+                match state.place {
+                    Place::ConsoleOnly => Err(format!(
+                        "{} runs no protocol that could read its clock",
+                        self.name(*client)
+                    )),
+                    _ if *permille == 0 => Err("a clock does not stand still".to_string()),
+                    _ => Ok(()),
+                }
+            }
+            Action::ExpireNow { server, key } => match self.existing_key(*server, key)?.remaining {
+                None => Err(format!(
                     "{} has no deadline that could pass",
                     String::from_utf8_lossy(key)
                 )),
                 Some(_) => Ok(()),
             },
-            Action::Wipe { key } => match self.world.store.get(key) {
-                None => Err(format!("there is no key {}", String::from_utf8_lossy(key))),
-                Some(_) => Ok(()),
-            },
+            Action::Wipe { server, key } => self.existing_key(*server, key).map(|_| ()),
             Action::Command { who, .. } => self.refuse_command(*who),
+        }
+    }
+
+    fn existing_key(&self, server: ServerId, key: &[u8]) -> Result<KeyState, String> {
+        let state = self.world.store(server).get(key);
+        state.ok_or_else(|| format!("there is no key {}", String::from_utf8_lossy(key)))
+    }
+
+    /// A server's clock stays within the scenario's time on either side of the right one. A client's only counts what it waits for
+    /// and believes.
+    fn refuse_clock_jump(&self, clock: ClockOf, milliseconds: i64) -> Result<(), String> {
+        let ahead = match clock {
+            ClockOf::Server(server) => self.world.store(server).clock(),
+            ClockOf::Database => self.world.database.clock(),
+            ClockOf::Client(client) => {
+                let state = self.client(client)?;
+                if state.place == Place::ConsoleOnly {
+                    let name = self.name(client);
+                    return Err(format!("{name} runs no protocol that could read its clock"));
+                }
+                0
+            }
+        };
+        let then = ahead.checked_add(milliseconds).map(i64::unsigned_abs);
+        match then {
+            Some(then) if then <= MOST_AHEAD => Ok(()),
+            _ => Err("a clock is wrong by at most forty years".to_string()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Stage;
 use super::request::Filled;
-use crate::sim::action::{ClientId, Who};
+use crate::sim::action::{ClientId, ServerId, Who};
 use crate::sim::client::Place;
 use crate::sim::database::{DatabaseFact, DatabaseInput, DatabaseOutput, SqlReply};
 use crate::sim::event::{Answer, BeliefEnd, Fact, Server};
@@ -23,14 +23,16 @@ impl Stage<'_> {
         let now = self.world.wall_clock();
         match filled {
             Filled::Store { argv, text } => {
-                self.sent(who, step, Server::Store, text);
-                let output = self.world.store.apply(StoreInput::Command {
+                let server = ServerId::FIRST;
+                self.sent(who, step, Server::Store(server), text);
+                let input = StoreInput::Command {
                     connection,
                     argv: &argv,
                     now,
-                });
-                let answer = self.after_store(Some(who), output).map(Answer::Store);
-                self.answered_or_waits(who, step, Server::Store, answer)
+                };
+                let answer = self.apply_to_store(Some(who), server, input);
+                let answer = answer.map(Answer::Store);
+                self.answered_or_waits(who, step, Server::Store(server), answer)
             }
             Filled::Statement {
                 statement,
@@ -78,10 +80,22 @@ impl Stage<'_> {
         Reply::Status(if held { "held" } else { "lapsed" }.to_string())
     }
 
-    /// Tells what the store did, delivers the replies of other connections, and gives the reply to `asking`.
-    pub(super) fn after_store(
+    /// Applies an input to a Redis-like server, tells what it did, delivers the replies of other connections, and gives the reply
+    /// to `asking`.
+    pub(super) fn apply_to_store(
         &mut self,
         asking: Option<Who>,
+        server: ServerId,
+        input: StoreInput<'_>,
+    ) -> Option<Reply> {
+        let output = self.world.stores.get_mut(server.0)?.apply(input);
+        self.after_store(asking, server, output)
+    }
+
+    fn after_store(
+        &mut self,
+        asking: Option<Who>,
+        server: ServerId,
         output: StoreOutput,
     ) -> Option<Reply> {
         for fact in output.facts {
@@ -92,7 +106,7 @@ impl Stage<'_> {
                     after,
                     cause,
                 } => {
-                    self.after_key(asking, key, before, after, cause);
+                    self.after_key(asking, server, key, before, after, cause);
                 }
                 StoreFact::Command {
                     connection,
@@ -101,6 +115,7 @@ impl Stage<'_> {
                     reply,
                 } if depth > 0 => {
                     self.note(Fact::ScriptCalled {
+                        server,
                         who: owner_of(connection),
                         argv,
                         reply,
@@ -118,7 +133,7 @@ impl Stage<'_> {
         for (connection, reply) in output.replies {
             match owner_of(connection) {
                 who if Some(who) == asking && own.is_none() => own = Some(reply),
-                who => self.late_reply(who, Server::Store, Answer::Store(reply)),
+                who => self.late_reply(who, Server::Store(server), Answer::Store(reply)),
             }
         }
         own
@@ -127,6 +142,7 @@ impl Stage<'_> {
     fn after_key(
         &mut self,
         asking: Option<Who>,
+        server: ServerId,
         key: Vec<u8>,
         before: Option<KeyState>,
         after: Option<KeyState>,
@@ -135,6 +151,7 @@ impl Stage<'_> {
         let who = asking.filter(|_| matches!(cause, Cause::Command(_)));
         let gone = before.is_some() && after.is_none();
         self.note(Fact::KeyChanged {
+            server,
             who,
             key: key.clone(),
             before,

@@ -95,6 +95,15 @@ pub(super) fn pass(store: &mut Store, ms: u64) {
     }
 }
 
+/// Gives every command that waits with a timeout longer to wait.
+pub(super) fn prolong(store: &mut Store, ms: u64) {
+    if store.waits.iter().any(|wait| wait.remaining.is_some()) {
+        for wait in Arc::make_mut(&mut store.waits) {
+            wait.remaining = wait.remaining.map(|remaining| remaining.saturating_add(ms));
+        }
+    }
+}
+
 /// A wait ends because its time is over.
 pub(super) fn time_out(run: &mut Run<'_>, connection: ConnectionId) {
     let Some(wait) = take(run.store, connection) else {

@@ -22,9 +22,21 @@ pub(super) fn after(remaining: u64, ms: u64) -> Option<u64> {
     remaining.checked_sub(ms)
 }
 
+/// The server's clock jumps: forward, what it passes by lapses or ends; backward, all have longer.
+pub(super) fn clock_jumps(run: &mut Run<'_>, ms: i64) {
+    let distance = ms.unsigned_abs();
+    if ms >= 0 {
+        return elapse(run, distance, Cause::ClockJump);
+    }
+    run.store
+        .keyspace
+        .shift(&|remaining| remaining.saturating_add(distance));
+    blocking::prolong(run.store, distance);
+}
+
 /// Lets time pass: keys lapse and blocked commands end in the order of their deadlines, keys first
 /// and in byte order, then commands in the order in which they came.
-pub(super) fn elapse(run: &mut Run<'_>, ms: u64) {
+pub(super) fn elapse(run: &mut Run<'_>, ms: u64, cause: Cause) {
     enum Due {
         Key(Bytes),
         Wait(super::ConnectionId),
@@ -42,7 +54,7 @@ pub(super) fn elapse(run: &mut Run<'_>, ms: u64) {
     ordered::sort_by(&mut due, &|a, b| a.0.cmp(&b.0));
     for (_, due) in due {
         match due {
-            Due::Key(key) => lapse(run, &key, Cause::Lapse),
+            Due::Key(key) => lapse(run, &key, cause),
             Due::Wait(connection) => blocking::time_out(run, connection),
         }
     }

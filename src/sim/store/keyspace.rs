@@ -75,13 +75,18 @@ impl Keyspace {
 
     /// Lets `ms` milliseconds pass for the keys that live on.
     pub(super) fn pass(&mut self, ms: u64) {
-        if ms == 0 || self.next_deadline().is_none() {
+        if ms > 0 {
+            self.shift(&|remaining| expiry::after(remaining, ms).unwrap_or(0));
+        }
+    }
+
+    /// Gives every key that has a deadline another one.
+    pub(super) fn shift(&mut self, after: &dyn Fn(u64) -> u64) {
+        if self.next_deadline().is_none() {
             return;
         }
         for state in Arc::make_mut(&mut self.keys).values_mut() {
-            if let Some(remaining) = state.remaining {
-                state.remaining = Some(expiry::after(remaining, ms).unwrap_or(0));
-            }
+            state.remaining = state.remaining.map(after);
         }
     }
 }

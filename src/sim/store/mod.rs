@@ -88,6 +88,8 @@ pub struct Store {
     /// The blocked commands, the one that has waited longest first.
     waits: Arc<Vec<Wait>>,
     scripts: Scripts,
+    /// How far the server's wall clock is ahead of the right time, in milliseconds.
+    clock: i64,
 }
 
 /// What can happen to a store.
@@ -98,14 +100,20 @@ pub enum StoreInput<'a> {
         /// Milliseconds.
         ms: u64,
     },
+    /// The server's wall clock jumps. Deadlines are times by this clock, also those that PX set, and so are the timeouts of
+    /// blocked commands: forward, they come nearer and keys lapse; backward, they move away.
+    ClockJump {
+        /// Milliseconds; forward where positive.
+        ms: i64,
+    },
     /// One command of one connection.
     Command {
         /// The connection that sends it.
         connection: ConnectionId,
         /// The name of the command and its arguments.
         argv: &'a [Vec<u8>],
-        /// The server's wall clock in milliseconds since the Unix epoch; only TIME, EXPIREAT,
-        /// SET EXAT and the like read it.
+        /// The right time in milliseconds since the Unix epoch, from which the server's clock may have jumped away; only
+        /// TIME, EXPIREAT, SET EXAT and the like read it.
         now: u64,
     },
     /// The connection is gone: its MULTI queue, WATCHes, subscriptions and blocked command go.
@@ -187,6 +195,8 @@ pub enum Cause {
     Command(&'static str),
     /// Its deadline passed.
     Lapse,
+    /// Its deadline passed as the server's clock jumped forward.
+    ClockJump,
     /// Its deadline was made to pass, by [`StoreInput::ExpireNow`].
     ExpiredNow,
     /// It was lost, by [`StoreInput::Wipe`].
@@ -204,7 +214,13 @@ impl Store {
     pub fn apply(&mut self, input: StoreInput<'_>) -> StoreOutput {
         let mut output = StoreOutput::default();
         match input {
-            StoreInput::Elapse { ms } => expiry::elapse(&mut Run::new(self, &mut output), ms),
+            StoreInput::Elapse { ms } => {
+                expiry::elapse(&mut Run::new(self, &mut output), ms, Cause::Lapse);
+            }
+            StoreInput::ClockJump { ms } => {
+                self.clock += ms;
+                expiry::clock_jumps(&mut Run::new(self, &mut output), ms);
+            }
             StoreInput::Command {
                 connection,
                 argv,
@@ -212,7 +228,7 @@ impl Store {
             } => {
                 let mut run = Run::new(self, &mut output);
                 run.connection = connection;
-                run.now = now;
+                run.now = now.saturating_add_signed(run.store.clock);
                 dispatch::command(&mut run, argv);
                 blocking::serve_ready(&mut run);
             }
@@ -229,6 +245,11 @@ impl Store {
         }
         self.forget_fresh_connections();
         output
+    }
+
+    /// How far its wall clock is ahead of the right time, in milliseconds.
+    pub fn clock(&self) -> i64 {
+        self.clock
     }
 
     /// Every key and its state, in byte order.

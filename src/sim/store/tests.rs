@@ -55,6 +55,7 @@ fn print(facts: &[StoreFact]) -> Vec<String> {
             let cause = match cause {
                 Cause::Command(name) => name,
                 Cause::Lapse => "lapse",
+                Cause::ClockJump => "clock jump",
                 Cause::ExpiredNow => "expired now",
                 Cause::Wiped => "wiped",
             };
