@@ -792,7 +792,7 @@ fn schedules_that_are_wrong() {
     with(
         "  nonsense",
         &[
-            "line 8, column 3: `nonsense` does nothing here: expected `CLIENT STEP`, `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `crash CLIENT`, `restart CLIENT`, `lose CLIENT STEP`, `expire KEY`, `wipe KEY` or `CLIENT> COMMAND`",
+            "line 8, column 3: `nonsense` does nothing here: expected `CLIENT STEP`, `CLIENT> COMMAND`, or an action such as `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `crash CLIENT`, `lose CLIENT STEP` or `expire KEY`; SCENARIOS.md has them all",
         ],
     );
     // All errors at once, in the order of the text, and none that only follows from another one.

@@ -7,7 +7,7 @@ use super::super::syntax::{Choice, Named, ScheduleEntry, Side};
 use super::key;
 
 /// What an action looks like.
-const AN_ACTION: &str = "`CLIENT STEP`, `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `clock of store +5s`, `clock of CLIENT runs at 99%`, `crash CLIENT`, `restart CLIENT`, `lose CLIENT STEP`, `expire KEY`, `wipe KEY` or `CLIENT> COMMAND`";
+const AN_ACTION: &str = "`CLIENT STEP`, `CLIENT> COMMAND`, or an action such as `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `crash CLIENT`, `lose CLIENT STEP` or `expire KEY`; SCENARIOS.md has them all";
 
 /// The parts of a line of the schedule.
 pub(in super::super) struct Parts<'a> {
