@@ -82,6 +82,9 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
         Kind::Fault(Fault::Expire(_) | Fault::Wipe(_)) => fault(ink, &at, part),
         // What it led to is drawn.
         Kind::Fault(Fault::Crash | Fault::LoseReply(_)) => {}
+        Kind::Fault(Fault::ClockJump { .. } | Fault::ClockRate { .. }) => {
+            ink.text("p-halo", at.x + 14, at.y + 4, part.label.clone());
+        }
         Kind::Latch { change, .. } => latch(ink, &at, *change, &part.label),
         Kind::Woke(_) => ink.text("p-halo", at.x + 14, at.y + 4, part.label.clone()),
         Kind::Run(_, run) => ran(ink, &at, run, &part.label),
