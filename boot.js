@@ -17,10 +17,32 @@ function explain(sentence, detail) {
   }
 }
 
+// Only a release build has one; without it, or in a browser that refuses it, the page works all the same.
+const serviceWorker = navigator.serviceWorker && document.querySelector("meta[name=service-worker]")?.content;
+
+/** Lets a newer version that is ready take over, while nothing runs here yet; says whether it did. */
+async function makeWay() {
+  const newer = (await navigator.serviceWorker.getRegistration())?.waiting;
+  if (!newer) return false;
+  const channel = new MessageChannel();
+  const done = new Promise((resolve) => {
+    channel.port1.onmessage = (message) => message.data || resolve(false);
+    navigator.serviceWorker.addEventListener("controllerchange", () => resolve(true), { once: true });
+    setTimeout(() => resolve(false), 1000);
+  });
+  newer.postMessage("take over", [channel.port2]);
+  return done;
+}
+
 async function start() {
+  if (serviceWorker && (await makeWay().catch(() => false))) {
+    location.reload();
+    return;
+  }
   const address = (id) => document.getElementById(id).href;
   const program = await import(address("program-js"));
   await program.default({ module_or_path: address("program-wasm") });
+  if (serviceWorker) navigator.serviceWorker.register(serviceWorker).catch(() => {});
 }
 
 if (typeof WebAssembly !== "object") {

@@ -124,6 +124,12 @@ impl Browser {
         Self::start_with(self.port, self.capabilities.clone(), &self.page)
     }
 
+    /// Another browser that knows nothing of this one, and the page at another address. Its complaints are the test's to look at.
+    #[track_caller]
+    pub fn with_a_fresh_profile_at(&self, page: &str) -> Self {
+        Self::start_with(self.port, self.capabilities.clone(), page)
+    }
+
     /// The page's address, ending in a slash.
     pub fn page(&self) -> &str {
         &self.page

@@ -4,11 +4,14 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// A running file server; it ends with the program.
+/// A running file server; it ends with the program, or when it is told to.
 pub struct FileServer {
     address: String,
+    is_closed: Arc<AtomicBool>,
 }
 
 impl FileServer {
@@ -17,8 +20,13 @@ impl FileServer {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a spare loopback port");
         let port = listener.local_addr().expect("a bound port").port();
         let folder = folder.to_owned();
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&is_closed);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                if stop.load(Ordering::SeqCst) {
+                    return;
+                }
                 let folder = folder.clone();
                 // A browser that goes away in the middle of an answer is not this test's concern.
                 thread::spawn(move || {
@@ -28,7 +36,16 @@ impl FileServer {
         });
         Self {
             address: format!("http://127.0.0.1:{port}{prefix}"),
+            is_closed,
         }
+    }
+
+    /// Answers nobody any more: whoever asks is refused.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        // The one that waits for the next caller sees the mark only when somebody calls.
+        let host = self.address.split('/').nth(2).unwrap_or_default();
+        let _ = TcpStream::connect(host);
     }
 
     /// The page's address, ending in a slash.

@@ -19,6 +19,7 @@ mod browser;
 mod building;
 mod file_server;
 mod links;
+mod offline;
 mod opening;
 mod playing;
 mod screenshots;
@@ -45,6 +46,7 @@ fn all_tests() -> Vec<Test> {
         stories::TESTS,
         building::TESTS,
         links::TESTS,
+        offline::TESTS,
     ]
     .concat()
 }

@@ -1,0 +1,132 @@
+//! The page stays: without a network, and while a newer version of it is being published.
+
+use crate::Test;
+use crate::browser::Browser;
+use crate::file_server::FileServer;
+use crate::visitor::Visitor;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub const TESTS: &[Test] = &[
+    (
+        "opens_without_a_network_after_the_first_visit",
+        opens_without_a_network,
+    ),
+    (
+        "is_never_half_an_old_version_and_half_a_new_one",
+        is_never_half,
+    ),
+];
+
+/// A copy of the built page that a test may change, served at an address of its own.
+struct Published {
+    folder: PathBuf,
+    server: FileServer,
+}
+
+impl Published {
+    fn new(name: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let built = root.join(std::env::var_os("LATCHKEY_PAGE").expect("it names the built page"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        for file in std::fs::read_dir(built).expect("the built page") {
+            let file = file.expect("a file of the page").path();
+            let copy = folder.join(file.file_name().expect("it has a name"));
+            std::fs::copy(&file, copy).expect("it can be copied");
+        }
+        let server = FileServer::start(&folder, "/published/");
+        Self { folder, server }
+    }
+
+    /// Publishes another edition, whose page names it and whose start-up script has another name.
+    fn publish(&self, edition: &str) {
+        let page = self.folder.join("index.html");
+        let text = std::fs::read_to_string(&page).expect("the page");
+        let from = text.find("boot").expect("it names the script");
+        let to = from + text[from..].find(".js").expect("a script") + 3;
+        let script = format!("boot-{edition}.js");
+        std::fs::rename(self.folder.join(&text[from..to]), self.folder.join(&script))
+            .expect("the script is there");
+        let text = text.replace(&text[from..to], &script);
+        let mark = format!("<meta name=\"edition\" content=\"{edition}\"></head>");
+        std::fs::write(&page, text.replace("</head>", &mark)).expect("it can be written");
+        let status = Command::new("sh")
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/add_service_worker.sh"))
+            .arg(&self.folder)
+            .status()
+            .expect("sh starts");
+        assert!(status.success());
+    }
+}
+
+/// What the browser says of the page's service worker.
+#[track_caller]
+fn has_worker(browser: &Browser, which: &str) -> bool {
+    let script = "return navigator.serviceWorker.getRegistration()
+        .then(it => Boolean(it?.[arguments[0]]) && !it.installing)";
+    browser.execute(script, &json!([which])) == json!(true)
+}
+
+/// The last edition that the open page names; `first` where it names none.
+fn edition(browser: &Browser) -> String {
+    let script =
+        "return [...document.querySelectorAll('meta[name=edition]')].at(-1)?.content ?? 'first'";
+    let edition = browser.execute(script, &json!([]));
+    edition.as_str().unwrap_or_default().to_owned()
+}
+
+#[track_caller]
+fn plays(visitor: &Visitor<'_>) {
+    visitor.begins_anew();
+    visitor.adds_client("split-acquire");
+    visitor.press_step("A");
+    visitor.sees_cursor(1, 1);
+}
+
+fn opens_without_a_network(browser: &Browser) {
+    let published = Published::new("without-a-network");
+    let browser = browser.with_a_fresh_profile_at(published.server.address());
+    Visitor::opens(&browser, "");
+    browser.wait_until("the page is kept", |it| has_worker(it, "active"));
+    published.server.close();
+    browser.look_at("about:blank");
+    let visitor = Visitor::opens(&browser, "");
+    plays(&visitor);
+    visitor.reloads();
+    visitor.sees_cursor(1, 1);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+fn is_never_half(browser: &Browser) {
+    let published = Published::new("editions");
+    let browser = browser.with_a_fresh_profile_at(published.server.address());
+    let visitor = Visitor::opens(&browser, "");
+    browser.wait_until("the page is kept", |it| has_worker(it, "active"));
+    published.publish("second");
+    visitor.reloads();
+    assert_eq!(edition(&browser), "first", "what was kept, and all of it");
+    plays(&visitor);
+    visitor.waits_a_moment();
+    browser.wait_until("the second edition is ready", |it| {
+        has_worker(it, "waiting")
+    });
+    visitor.reloads();
+    browser.wait_until("the second edition is here", |it| edition(it) == "second");
+    visitor.sees_cursor(1, 1);
+    // The third is only half uploaded: one of its files is not there yet.
+    published.publish("third");
+    std::fs::remove_file(published.folder.join("boot-third.js")).expect("it was there");
+    visitor.reloads();
+    plays(&visitor);
+    browser.wait_until("the third edition is given up", |it| {
+        !has_worker(it, "waiting")
+    });
+    browser.forget_console_errors();
+    visitor.waits_a_moment();
+    visitor.reloads();
+    assert_eq!(edition(&browser), "second", "and not half of the third");
+    visitor.sees_cursor(1, 1);
+}
