@@ -39,13 +39,15 @@
 //! 3. [`scenario`] is the text in which all of this is written down, read and checked; [`link`] puts it into an address.
 //! 4. [`timeline`] keeps a schedule with its worlds, so that any moment is a few steps away.
 //! 5. [`session`] is the whole page without the browser: a message goes in, and the text, the timeline and the cursor change.
-//! 6. [`diagram`] turns a timeline into the space-time picture, as plain numbers.
-//! 7. `ui`, where the feature `ui` is on, shows it all and turns clicks into messages. It holds no rule.
+//! 6. [`search`] tries every schedule within bounds, and finds the shortest one that breaks a property.
+//! 7. [`diagram`] turns a timeline into the space-time picture, as plain numbers.
+//! 8. `ui`, where the feature `ui` is on, shows it all and turns clicks into messages. It holds no rule.
 
 pub mod diagram;
 pub mod link;
 pub mod property;
 pub mod scenario;
+pub mod search;
 pub mod session;
 pub mod sim;
 pub mod timeline;

@@ -42,6 +42,36 @@ fn run(arguments: &[&str]) -> (String, String, i32) {
     )
 }
 
+/// Two clients that take no lock at all.
+const UNLOCKED: &str = "table t (id INT PRIMARY KEY, qty INT NOT NULL)\n  1, 1\n\nwatch stock t.qty\n\nprotocol p\n  read: SELECT qty FROM t WHERE id = 1\n    on {qty}\n  write: UPDATE t SET qty = qty - {qty} WHERE id = 1\n    on 1 row: sells 1\n\nclient A, B: p\n\nsearch\n  breaks: stock is never negative\n  finds: 4 steps, 0 faults\n";
+
+#[test]
+fn search_prints_the_shortest_schedule_and_what_was_tried() {
+    let folder = Folder::new("search");
+    let file = folder.file("unlocked.latchkey", UNLOCKED);
+    let (out, _, status) = run(&["search", &file]);
+    let expected = "search\n  breaks: stock is never negative\n  finds: 4 steps, 0 faults\nfound: 4 steps, 0 faults; ";
+    assert!(out.starts_with(expected), "{out}");
+    assert!(out.contains("broken: stock is never negative\n"), "{out}");
+    let schedule = "schedule\n  A read                 => 1\n  B read                 => 1\n  B write                => 1 row\n  A write                => 1 row\n\nexpect\n  broken: stock is never negative\n";
+    assert!(out.contains(schedule), "{out}");
+    assert_eq!(status, 0);
+    let holds = UNLOCKED.replace(
+        "qty - {qty} WHERE id = 1",
+        "qty - {qty} WHERE id = 1 AND qty >= {qty}",
+    );
+    let wrong = folder.file("wrong.latchkey", &holds);
+    let (out, _, status) = run(&["search", &wrong]);
+    assert!(out.contains("nothing within these bounds; "), "{out}");
+    assert_eq!(status, 1);
+    let (out, _, status) = run(&["check", &wrong]);
+    assert!(
+        out.contains(":16: expected 4 steps, 0 faults, got nothing in "),
+        "{out}"
+    );
+    assert_eq!(status, 1);
+}
+
 #[test]
 fn pin_writes_down_the_replies_and_how_it_ends() {
     let folder = Folder::new("pin");
@@ -99,7 +129,7 @@ fn check_says_what_differs_and_where() {
         format!("{wrong}:7: expected nil, got OK"),
         format!("{wrong}:10: expected \"A-2\" no ttl, got \"A-1\" no ttl"),
         format!(
-            "{broken}:2:1: no block begins with `schedul` (did you mean `schedule`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`"
+            "{broken}:2:1: no block begins with `schedul` (did you mean `schedule`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule`, `expect` or `search`"
         ),
         format!("{missing}: cannot be read: No such file or directory (os error 2)"),
         "1 passed, 3 failed".to_owned(),

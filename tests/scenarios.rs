@@ -1,4 +1,4 @@
-//! Every scenario file, played to its end: each `=>` and each expectation is as the text says. One test for each file, natively
+//! Every scenario file, played to its end: each `=>`, each expectation and each search is as the text says. One test for each file, natively
 //! and in the browser; build.rs finds the files.
 
 use latchkey::scenario;
@@ -8,8 +8,8 @@ wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
 /// Plays the text and fails with everything that is not as it says.
 fn check(path: &str, text: &str) {
-    let wrong: Vec<String> = match scenario::read(text) {
-        Ok(reading) => scenario::check::check(&reading)
+    let wrong: Vec<String> = match scenario::check(text) {
+        Ok(differences) => differences
             .iter()
             .map(|difference| {
                 let scenario::check::Difference {

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use latchkey::link;
 use latchkey::scenario::{self, TextError, limits};
+use latchkey::search::{self, Search};
 
 const HELP: &str = "\
 Latchkey: an exact, repeatable world of distributed locks.
@@ -16,7 +17,9 @@ Latchkey: an exact, repeatable world of distributed locks.
 Usage: latchkey COMMAND ...
 
 Commands:
-  check FILE...            runs scenarios and compares replies (`=>`) and expectations (`expect`)
+  check FILE...            runs scenarios and compares replies (`=>`), expectations (`expect`) and searches
+  search FILE [--ties]     tries every schedule within the bounds of each `search` block, and prints the scenario with
+                           the shortest one that it looks for; with --ties, all that are as short
   format FILE [--write]    prints a scenario in its canonical form; with --write, into the file
   pin FILE [--write]       prints a scenario with the replies and the expectations that it has now
   link FILE [--cursor N]   prints the link of a scenario, with N actions played (all, if not said)
@@ -79,6 +82,7 @@ fn run(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
     }
     match command.to_string_lossy().as_ref() {
         "check" => check_files(rest, console),
+        "search" => search_file(rest, console),
         "format" => rewrite_file("format", scenario::format, rest, console),
         "pin" => rewrite_file("pin", scenario::edit::pin, rest, console),
         "link" => link_of_file(rest, console),
@@ -197,6 +201,143 @@ fn check_file(file: &OsStr, console: &mut Console<'_>) -> io::Result<bool> {
         writeln!(console.out, "{path}: ok")?;
     }
     Ok(differences.is_empty())
+}
+
+fn search_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
+    let (options, files): (Vec<&OsStr>, Vec<&OsStr>) = arguments
+        .iter()
+        .partition(|argument| **argument == "--ties");
+    if let Some(option) = unknown_option(&files) {
+        return usage(
+            console,
+            &format!("search has no option `{}`", option.to_string_lossy()),
+        );
+    }
+    let [file] = files.as_slice() else {
+        return usage(console, "search needs one file");
+    };
+    let Some(text) = text_of(file, console)? else {
+        return Ok(Outcome::Wrong);
+    };
+    let reading = match scenario::read(&text) {
+        Ok(reading) => reading,
+        Err(errors) => {
+            report(console, file, &errors)?;
+            return Ok(Outcome::Wrong);
+        }
+    };
+    let mut requests: Vec<search::Request> = reading
+        .searches
+        .iter()
+        .map(|search| search.request.clone())
+        .collect();
+    if requests.is_empty() {
+        requests.push(search::Request::default());
+    }
+    let mut outcome = Outcome::Well;
+    for request in &requests {
+        write!(console.out, "{}", search::print_request(request))?;
+        match Search::of_request(&text, request) {
+            Ok(mut running) => {
+                let started = std::time::Instant::now();
+                let found = running.finish().clone();
+                let bytes = running.progress().bytes;
+                print_found(&found, !options.is_empty(), console)?;
+                writeln!(
+                    console.err,
+                    "{:.2} s, {:.1} MiB",
+                    started.elapsed().as_secs_f64(),
+                    bytes as f64 / f64::from(1 << 20)
+                )?;
+                let differs = request
+                    .finds
+                    .is_some_and(|finds| search::difference(finds, &found, &reading).is_some());
+                if differs {
+                    outcome = Outcome::Wrong;
+                }
+            }
+            Err(errors) => {
+                report(console, file, &errors)?;
+                return Ok(Outcome::Wrong);
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// Prints what came of a search.
+fn print_found(
+    found: &search::Outcome,
+    with_ties: bool,
+    console: &mut Console<'_>,
+) -> io::Result<()> {
+    let mut left_out: &[String] = &[];
+    match found {
+        search::Outcome::Found {
+            text,
+            ties,
+            steps,
+            faults,
+            breaks,
+            worlds,
+            transitions,
+        } => {
+            writeln!(
+                console.out,
+                "found: {}; {worlds} worlds, {transitions} transitions",
+                search::print_finds(search::Finds::Steps {
+                    steps: *steps,
+                    faults: *faults
+                })
+            )?;
+            if let Some(property) = breaks {
+                writeln!(console.out, "broken: {}", property.sentence())?;
+            }
+            match ties.len() {
+                0 => {}
+                1 => writeln!(console.out, "another schedule is as short")?,
+                search::MOST_TIES => writeln!(
+                    console.out,
+                    "at least {} others are as short",
+                    search::MOST_TIES
+                )?,
+                more => writeln!(console.out, "{more} others are as short")?,
+            }
+            write!(console.out, "\n{text}")?;
+            for tie in ties.iter().filter(|_| with_ties) {
+                write!(console.out, "\n{tie}")?;
+            }
+        }
+        search::Outcome::Nothing {
+            worlds,
+            transitions,
+            left_out: beyond,
+        } => {
+            left_out = beyond;
+            writeln!(
+                console.out,
+                "nothing within these bounds; {worlds} worlds, {transitions} transitions"
+            )?;
+        }
+        search::Outcome::LimitReached {
+            worlds,
+            transitions,
+            faults,
+            depth,
+            left_out: beyond,
+        } => {
+            left_out = beyond;
+            writeln!(
+                console.out,
+                "stopped at a limit: nothing with fewer than {faults} faults, nor with {faults} faults and fewer than {depth} steps; \
+                 {worlds} worlds, {transitions} transitions"
+            )?;
+        }
+    }
+    if !left_out.is_empty() {
+        writeln!(console.out, "left out: {}", left_out.join("; "))?;
+    }
+    Ok(())
 }
 
 /// Prints what a command makes of a file's text, or writes it into the file.

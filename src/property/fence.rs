@@ -66,6 +66,16 @@ impl FenceMemory {
         }
     }
 
+    /// Forgets what only stale writes, or only rejected holders, depend on.
+    pub fn remember_only(&mut self, stale: bool, rejected: bool) {
+        for memory in self.rows.values_mut() {
+            memory.newest = memory.newest.filter(|_| stale);
+            memory.last = memory.last.filter(|_| rejected);
+        }
+        self.rows
+            .retain(|_, memory| memory.newest.is_some() || memory.last.is_some());
+    }
+
     /// Gives every acquisition its new number.
     pub fn renumber(&mut self, new: impl Fn(Acquisition) -> Acquisition) {
         for memory in self.rows.values_mut() {

@@ -84,6 +84,13 @@ impl Findings {
             .or_insert_with(|| Told(because()));
     }
 
+    /// Forgets breaks of other properties, and what put any to the test.
+    pub fn keep_breaks_of(&mut self, properties: &[Property]) {
+        self.broken
+            .retain(|property, _| properties.contains(property));
+        self.tested.clear();
+    }
+
     /// The first break.
     pub fn break_of(&self, property: Property) -> Option<&Break> {
         self.broken.get(&property).map(|told| &told.0)

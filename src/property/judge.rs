@@ -31,6 +31,8 @@ pub struct Judge {
     uncommitted: BTreeMap<Who, Vec<HeldRow>>,
     /// Clients whose latest request was typed at their console.
     at_console: BTreeSet<ClientId>,
+    /// Whether takings keep the numbers that they were given; see [`Judge::keep_numbers`].
+    keeps_numbers: bool,
 }
 
 /// What is remembered for one `watch` line.
@@ -74,7 +76,80 @@ impl Judge {
             charges: ChargeMemory::default(),
             uncommitted: BTreeMap::new(),
             at_console: BTreeSet::new(),
+            keeps_numbers: false,
         }
+    }
+
+    /// Has takings of locks keep the numbers that they were given, instead of ranks among those that still matter: for a search
+    /// that counts what happened. No verdict changes, but such a judge grows with the schedule.
+    pub fn keep_numbers(&mut self) {
+        self.keeps_numbers = true;
+    }
+
+    /// Whether a judge looks at such a fact at all.
+    pub fn hears(fact: &Fact) -> bool {
+        !matches!(
+            fact,
+            Fact::TimePassed { .. }
+                | Fact::ScriptCalled { .. }
+                | Fact::ScriptLogged { .. }
+                | Fact::Waits { .. }
+                | Fact::Paused { .. }
+                | Fact::Resumed { .. }
+                | Fact::LatchSet { .. }
+                | Fact::LatchRemoved { .. }
+                | Fact::Slept { .. }
+                | Fact::Woke { .. }
+                | Fact::Bound { .. }
+                | Fact::Aborted { .. }
+                | Fact::ReplyLost { .. }
+                | Fact::Refused { .. }
+        )
+    }
+
+    /// Forgets everything on which no break of these properties depends, what put them to the test included: for a search, in
+    /// which only breaks are looked for.
+    pub fn remember_only(&mut self, properties: &[Property]) {
+        use Property::*;
+        let any = |wanted: &[Property]| wanted.iter().any(|one| properties.contains(one));
+        self.findings.keep_breaks_of(properties);
+        let order = any(&[
+            OwnerOnly,
+            NoStaleWrite,
+            LiveHolderNotFenced,
+            TokensInOrder,
+            TokensUnique,
+        ]);
+        for line in &mut self.lines {
+            line.lock.remember_only(order, any(&[OneBeliever]));
+            line.tokens
+                .remember_only(any(&[TokensInOrder]), any(&[TokensUnique]));
+            line.fence
+                .remember_only(any(&[NoStaleWrite]), any(&[LiveHolderNotFenced]));
+        }
+        self.stock.remember_only(any(&[StockEqualsSold]));
+        if !any(&[NoChargeForNothing, NoDoubleCharge, SoldIsPaid]) {
+            self.charges = ChargeMemory::default();
+        }
+        let writes = [
+            NoStaleWrite,
+            LiveHolderNotFenced,
+            StockNotNegative,
+            StockEqualsSold,
+        ];
+        if !any(&writes) {
+            self.uncommitted.clear();
+        }
+    }
+
+    /// Whether one of these properties is broken in the midst of a schedule, as [`Judge::verdicts_so_far`] would say.
+    pub fn breaks_any(&self, setup: &Setup, properties: &[Property]) -> bool {
+        properties.iter().any(|property| match property {
+            Property::StockEqualsSold | Property::NoChargeForNothing | Property::SoldIsPaid => {
+                matches!(self.verdict(setup, *property, false), Verdict::Broken(_))
+            }
+            _ => self.findings.break_of(*property).is_some(),
+        })
     }
 
     /// Sees what an action caused, and the world after it. Gives the writes that it adds to the ledger, in order: a write in a
@@ -516,6 +591,9 @@ impl Judge {
     /// Numbers acquisitions anew, so that only the order that still matters is kept: those in play get 2, 4, 6, ..., and the
     /// others, which are only ever compared with those in play and with new ones, the odd number of the gap that they are in.
     fn renumber(&mut self) {
+        if self.keeps_numbers {
+            return;
+        }
         for place in 0..self.lines.len() {
             let mut in_play = self.lines[place].lock.acquisitions_in_play();
             let held = self.uncommitted.values().flatten();

@@ -191,6 +191,19 @@ impl LockMemory {
         );
     }
 
+    /// Forgets the order of takings, or who believes, where nothing depends on it.
+    pub fn remember_only(&mut self, order: bool, believers: bool) {
+        if !order {
+            self.live = None;
+            self.current.clear();
+            self.next = Acquisition::default();
+        }
+        if !believers {
+            self.believers.clear();
+        }
+        self.last_believer = None;
+    }
+
     /// A client's request ended. `left` is what it left of the lock's key, where it changed the key.
     pub fn request_ended(
         &self,

@@ -41,6 +41,14 @@ struct Figures {
 }
 
 impl StockMemory {
+    /// Forgets whether anything moved, and where it is not compared with sales all the rest.
+    pub fn remember_only(&mut self, balance: bool) {
+        self.moved = false;
+        if !balance {
+            *self = StockMemory::default();
+        }
+    }
+
     /// A committed statement changed units of stock from `before` to `after` in a row.
     pub fn wrote(
         &mut self,

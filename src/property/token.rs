@@ -96,6 +96,21 @@ impl TokenMemory {
             .or_insert(drawn);
     }
 
+    /// Forgets what only the order of tokens, or only their being handed out once, depends on.
+    pub fn remember_only(&mut self, order: bool, unique: bool) {
+        if !order {
+            self.drawn.clear();
+        }
+        if !unique {
+            self.handed = Arc::default();
+        }
+        if !order && !unique {
+            self.own.clear();
+            self.early.clear();
+        }
+        self.latest.clear();
+    }
+
     /// A client took the lock: what it drew before is for this acquisition.
     pub fn took(
         &mut self,

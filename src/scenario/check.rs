@@ -99,6 +99,43 @@ pub fn is_same_reply(expected: &str, got: &str) -> bool {
     words(expected) == words(got)
 }
 
+/// The part of a world at which an expectation looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The store.
+    Store,
+    /// The database.
+    Database,
+    /// The gateway.
+    Gateway,
+    /// A client, by its place.
+    Client(usize),
+}
+
+/// The part of a world at which an expectation looks; what is said of verdicts and writes no world shows, and the store stands for
+/// it.
+pub fn part_of(expectation: &Expectation, setup: &Setup) -> Part {
+    match expectation {
+        Expectation::Row { .. } => Part::Database,
+        Expectation::Charges(_) => Part::Gateway,
+        Expectation::Client { name, .. } => Part::Client(
+            setup
+                .clients
+                .iter()
+                .position(|client| client.name == *name)
+                .unwrap_or(0),
+        ),
+        _ => Part::Store,
+    }
+}
+
+/// Whether the world is as the expectation says, which is about rows, keys, charges or a client.
+pub fn is_so(setup: &Setup, world: &World, expectation: &Expectation) -> bool {
+    End::of_world(setup, world)
+        .difference(expectation)
+        .is_none()
+}
+
 /// What is so at the end of a schedule.
 pub(super) struct End<'t> {
     pub(super) setup: &'t Setup,
@@ -119,6 +156,16 @@ impl<'t> End<'t> {
                 .iter()
                 .flat_map(|entry| &entry.ledger)
                 .collect(),
+        }
+    }
+
+    /// A world alone, of whose schedule nothing is known.
+    fn of_world(setup: &'t Setup, world: &World) -> End<'t> {
+        End {
+            setup,
+            world: world.clone(),
+            verdicts: Vec::new(),
+            ledger: Vec::new(),
         }
     }
 

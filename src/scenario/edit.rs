@@ -728,7 +728,7 @@ mod tests {
             "x\n",
             "A",
             None,
-            "line 1, column 1: no block begins with `x`: expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`",
+            "line 1, column 1: no block begins with `x`: expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule`, `expect` or `search`",
         );
         add(
             "client A:  p  # c\n\nschedule",

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::syntax::*;
 use super::*;
+use crate::search::{Finds, MOST, Reduction, Start};
 use crate::sim::action::ServerId;
 use crate::sim::client::protocol::{Argument, Effect, Element, Pattern, Request};
 use crate::sim::event::Value;
@@ -380,6 +381,61 @@ fn schedule_entry() -> impl Strategy<Value = ScheduleEntry> {
 }
 
 fn expect_entry() -> impl Strategy<Value = ExpectEntry> {
+    (claim(), option::of(comment())).prop_map(|(claim, comment)| ExpectEntry {
+        claim,
+        comment,
+        place: place(),
+    })
+}
+
+fn search_entry() -> impl Strategy<Value = SearchEntry> {
+    let limit = (
+        proptest::sample::select(Limit::ALL.to_vec()),
+        0u64..=MOST,
+        vec(key(), 0..3),
+    )
+        .prop_map(|(limit, count, keys)| SearchLimit {
+            limit,
+            count,
+            keys: match limit {
+                Limit::Budget(budget) if budget.takes_keys() => keys,
+                _ => Vec::new(),
+            },
+        });
+    let reductions = proptest::sample::select(Reduction::ALL.to_vec());
+    let reached = claim().prop_filter("no world shows it", |claim| {
+        !matches!(
+            claim,
+            ExpectedClaim::Property { .. } | ExpectedClaim::Writes(_)
+        )
+    });
+    let finds = prop_oneof![
+        Just(Finds::Schedule),
+        option::of(0u64..1_000_000).prop_map(|worlds| Finds::Nothing { worlds }),
+        (0u32..50, 0u32..5).prop_map(|(steps, faults)| Finds::Steps { steps, faults }),
+    ];
+    let start = prop_oneof![
+        Just(Start::Start),
+        Just(Start::End),
+        (0usize..100).prop_map(Start::After)
+    ];
+    let line = prop_oneof![
+        vec(limit, 1..4).prop_map(SearchLine::Limits),
+        vec(reductions, 1..3).prop_map(SearchLine::Without),
+        start.prop_map(SearchLine::From),
+        Just(SearchLine::Breaks(None)),
+        "[b-z][a-z' ]{0,9}[a-z]".prop_map(|sentence| SearchLine::Breaks(Some(named(sentence)))),
+        reached.prop_map(SearchLine::Reaches),
+        finds.prop_map(SearchLine::Finds),
+    ];
+    (line, option::of(comment())).prop_map(|(line, comment)| SearchEntry {
+        line,
+        comment,
+        place: place(),
+    })
+}
+
+fn claim() -> impl Strategy<Value = ExpectedClaim> {
     let verdict = prop_oneof![
         Just(ExpectedVerdict::Holds),
         Just(ExpectedVerdict::Broken),
@@ -404,7 +460,7 @@ fn expect_entry() -> impl Strategy<Value = ExpectEntry> {
         Just("rejected (fenced; 'x)')".to_owned()),
         Just("rejected (can t)".to_owned())
     ];
-    let claim = prop_oneof![
+    prop_oneof![
         (verdict, "[a-z][a-z' ]{0,9}[a-z]").prop_map(|(verdict, sentence)| {
             ExpectedClaim::Property {
                 verdict,
@@ -438,12 +494,7 @@ fn expect_entry() -> impl Strategy<Value = ExpectEntry> {
         vec("ch-[0-9] [a-z]{1,4} [0-9]{1,3}( refunded)?", 0..3).prop_map(ExpectedClaim::Charges),
         (name(), "[a-z][a-z, :-]{0,9}[a-z]")
             .prop_map(|(name, state)| ExpectedClaim::Client { name, state }),
-    ];
-    (claim, option::of(comment())).prop_map(|(claim, comment)| ExpectEntry {
-        claim,
-        comment,
-        place: place(),
-    })
+    ]
 }
 
 fn block() -> impl Strategy<Value = Block> {
@@ -466,6 +517,7 @@ fn block() -> impl Strategy<Value = Block> {
         clients(),
         entries(schedule_entry()).prop_map(BlockKind::Schedule),
         entries(expect_entry()).prop_map(BlockKind::Expect),
+        entries(search_entry()).prop_map(BlockKind::Search),
     ];
     (kind, option::of(comment())).prop_map(|(kind, comment)| {
         let comment = comment.filter(|_| !matches!(kind, BlockKind::Table(_)));

@@ -50,3 +50,9 @@ pub const DURATION: u64 = 1_000_000_000_000;
 
 /// Units that one clause sells.
 pub const UNITS: u64 = 1_000_000_000;
+
+/// Searches of a scenario.
+pub const SEARCHES: usize = 32;
+
+/// Distinct worlds of a search.
+pub const WORLDS: u64 = 1_000_000_000;

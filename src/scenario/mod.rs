@@ -15,6 +15,7 @@ pub mod check;
 mod compile;
 pub mod edit;
 mod error;
+pub(crate) mod found;
 mod layout;
 pub mod limits;
 mod lines;
@@ -61,8 +62,21 @@ pub struct Reading {
     pub schedule: Vec<ScheduleLine>,
     /// The expectations, in order.
     pub expectations: Vec<ExpectationLine>,
+    /// The searches, in order.
+    pub searches: Vec<Search>,
     /// Where things stand in the text.
     pub layout: Layout,
+}
+
+/// A search, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// Its header and what stands under it.
+    pub lines: Lines,
+    /// The line that says what it finds; the header where none does.
+    pub finds: usize,
+    /// What it may do, looks for and is expected to find.
+    pub request: crate::search::Request,
 }
 
 /// One action of the schedule, and where it stands.
@@ -180,12 +194,35 @@ pub fn format(text: &str) -> Result<String, Vec<TextError>> {
     parse_only(text).map(|tree| print::print(&tree))
 }
 
-/// Reads a text and runs it: every line that does not say what is so, in the order of the text.
+/// Reads a text, runs it and its searches: every line that does not say what is so, in the order of the text.
 ///
 /// # Errors
 /// Everything that is wrong with the text, in order.
 pub fn check(text: &str) -> Result<Vec<check::Difference>, Vec<TextError>> {
-    read(text).map(|reading| check::check(&reading))
+    let reading = read(text)?;
+    let mut differences = check::check(&reading);
+    for search in &reading.searches {
+        differences.extend(difference_of_search(text, &reading, search)?);
+    }
+    differences.sort_by_key(|difference| difference.line);
+    Ok(differences)
+}
+
+fn difference_of_search(
+    text: &str,
+    reading: &Reading,
+    search: &Search,
+) -> Result<Option<check::Difference>, Vec<TextError>> {
+    let Some(finds) = search.request.finds else {
+        return Ok(None);
+    };
+    let mut run = crate::search::Search::of_request(text, &search.request)?;
+    let difference = crate::search::difference(finds, run.finish(), reading);
+    Ok(difference.map(|(expected, got)| check::Difference {
+        line: search.finds,
+        expected,
+        got,
+    }))
 }
 
 /// The syntax tree of a text.

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use crate::search::{Finds, Start};
 use crate::sim::client::protocol::{Argument, Effect, Element, Pattern};
 use crate::sim::event::Value;
 use crate::sim::store::reply::quote;
@@ -119,6 +120,12 @@ impl Printer {
                 self.line(0, "expect", comment);
                 self.entries(2, entries, |printer, entry| {
                     printer.line(2, &claim(&entry.claim), entry.comment.as_ref());
+                });
+            }
+            BlockKind::Search(entries) => {
+                self.line(0, "search", comment);
+                self.entries(2, entries, |printer, entry| {
+                    printer.line(2, &search_line(&entry.line), entry.comment.as_ref());
                 });
             }
         }
@@ -378,7 +385,7 @@ fn in_one_line(reply: &str) -> String {
 }
 
 /// An expectation.
-fn claim(claim: &ExpectedClaim) -> String {
+pub(super) fn claim(claim: &ExpectedClaim) -> String {
     match claim {
         ExpectedClaim::Property { verdict, sentence } => {
             let verdict = match verdict {
@@ -419,6 +426,56 @@ fn claim(claim: &ExpectedClaim) -> String {
         }
         ExpectedClaim::Charges(charges) => format!("charges: {}", list(charges.clone())),
         ExpectedClaim::Client { name, state } => format!("client {}: {state}", name.text),
+    }
+}
+
+/// A line of a search.
+pub(super) fn search_line(line: &SearchLine) -> String {
+    match line {
+        SearchLine::Limits(limits) => {
+            let limits: Vec<String> = limits.iter().map(search_limit).collect();
+            limits.join(", ")
+        }
+        SearchLine::Without(reductions) => {
+            let words: Vec<&str> = reductions.iter().map(|one| one.words()).collect();
+            format!("without: {}", words.join(", "))
+        }
+        SearchLine::From(Start::Start) => "from: start".to_owned(),
+        SearchLine::From(Start::End) => "from: end".to_owned(),
+        SearchLine::From(Start::After(actions)) => format!("from: action {actions}"),
+        SearchLine::Breaks(None) => "breaks: anything".to_owned(),
+        SearchLine::Breaks(Some(sentence)) => format!("breaks: {}", sentence.text),
+        SearchLine::Reaches(reached) => format!("reaches: {}", claim(reached)),
+        SearchLine::Finds(found) => format!("finds: {}", finds(*found)),
+    }
+}
+
+fn search_limit(limit: &SearchLimit) -> String {
+    let mut text = format!("{}: {}", limit.limit.words(), limit.count);
+    for (place, key) in limit.keys.iter().enumerate() {
+        text.push_str(if place == 0 { " of " } else { " or " });
+        text.push_str(&print_word(key));
+    }
+    text
+}
+
+/// What a search finds, as the text writes it.
+pub(super) fn finds(finds: Finds) -> String {
+    let counted = |count: u64, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    };
+    match finds {
+        Finds::Nothing { worlds: None } => "nothing".to_owned(),
+        Finds::Nothing {
+            worlds: Some(worlds),
+        } => format!("nothing in {}", counted(worlds, "world", "worlds")),
+        Finds::Steps { steps, faults } => format!(
+            "{}, {}",
+            counted(steps.into(), "step", "steps"),
+            counted(faults.into(), "fault", "faults")
+        ),
+        Finds::Schedule => "the schedule".to_owned(),
     }
 }
 

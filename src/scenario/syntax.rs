@@ -3,6 +3,7 @@
 //! Names are not looked up here, requests are not read, and nothing is known to make sense. Places do not count for equality,
 //! see [`Place`].
 
+use crate::search::{Budget, Finds, Reduction, Start};
 use crate::sim::client::protocol::{Effect, Pattern};
 use crate::sim::event::Value;
 
@@ -108,6 +109,8 @@ pub enum BlockKind {
     Schedule(Vec<Entry<ScheduleEntry>>),
     /// `expect` and its expectations.
     Expect(Vec<Entry<ExpectEntry>>),
+    /// `search` and what it may do, looks for and finds.
+    Search(Vec<Entry<SearchEntry>>),
 }
 
 /// A table before the schedule.
@@ -366,4 +369,58 @@ pub enum ExpectedClaim {
         /// `done`.
         state: String,
     },
+}
+
+/// A line of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchEntry {
+    /// What it says.
+    pub line: SearchLine,
+    /// The comment behind it.
+    pub comment: Option<String>,
+    /// Its line.
+    pub place: Place,
+}
+
+/// What a line of a search says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SearchLine {
+    /// `faults: 2, wipes: 1 of fence:sku-1`.
+    Limits(Vec<SearchLimit>),
+    /// `without: symmetry`.
+    Without(Vec<Reduction>),
+    /// `from: end`.
+    From(Start),
+    /// `breaks: SENTENCE`; `None`: `breaks: anything`.
+    Breaks(Option<Named>),
+    /// `reaches: inventory 'sku-1': qty 0`.
+    Reaches(ExpectedClaim),
+    /// `finds: nothing`.
+    Finds(Finds),
+}
+
+/// How much of one thing a search may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchLimit {
+    /// Of what.
+    pub limit: Limit,
+    /// How much.
+    pub count: u64,
+    /// To which keys it may happen; empty: not said.
+    pub keys: Vec<Vec<u8>>,
+}
+
+/// What is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Faults of all kinds together.
+    Faults,
+    /// Faults of one kind.
+    Budget(Budget),
+    /// The length of the schedule.
+    Steps,
+    /// Attempts beyond one for each run.
+    Attempts,
+    /// Distinct worlds.
+    Worlds,
 }

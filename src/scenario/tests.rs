@@ -93,6 +93,22 @@ expect
   writes: B accepted; A rejected (fenced), stale
   charges: ch-1 order-1 100; ch-2 order-1 100 refunded
   client A: paused before write, believes lock:sku-1
+
+search
+  from: action 3
+  # what may happen
+  faults: 2, lapses: 1, delays: 1, expiries: 1 of lock:sku-1, wipes: 1 of fence:sku-1 or \"my key\"
+  reseeds: 1, crashes: 1, restarts: 1, lost replies: 2, steps: 40, attempts: 3, worlds: 100000
+  without: ranks, symmetry
+  breaks: a stale write is never accepted after a newer holder's write  # holder's
+  breaks: tokens are never handed out twice
+  finds: 7 steps, 1 fault
+
+search
+  from: end
+  reaches: inventory 'sku-1': qty 0
+  reaches: client A: done
+  finds: nothing in 12 worlds
 ";
 
 fn tree(text: &str) -> syntax::Text {
@@ -280,7 +296,7 @@ fn blocks_that_are_wrong() {
     check(
         "protocl p\n  a: GET b",
         &[
-            "line 1, column 1: no block begins with `protocl` (did you mean `protocol`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule` or `expect`",
+            "line 1, column 1: no block begins with `protocl` (did you mean `protocol`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule`, `expect` or `search`",
         ],
     );
     check(
@@ -1041,6 +1057,79 @@ fn what_stands_before_the_schedule_is_tried() {
         "table u (a INT)\nexpect\n  u 1: a 1",
         &[
             "line 4, column 3: the table `u` has no primary key: expected a table whose rows have a name",
+        ],
+    );
+}
+
+#[test]
+fn searches_that_are_wrong() {
+    let with =
+        |lines: &str, expected: &[&str]| check(&format!("client A\nsearch\n  {lines}"), expected);
+    let limits = "`faults: 2`, `lapses: 1`, `wipes: 1 of KEY`, `breaks: SENTENCE`, `breaks: anything`, `reaches: EXPECTATION`, `from: end` or `finds: nothing`; limits are faults, lapses, delays, expiries, wipes, reseeds, crashes, restarts, lost replies, steps, attempts, worlds";
+    with(
+        "fault: 2",
+        &[&format!(
+            "line 3, column 3: `fault: 2` is not understood: expected {limits}"
+        )],
+    );
+    with(
+        "wipes: 1,",
+        &[&format!(
+            "line 3, column 12: a limit is missing: expected {limits}"
+        )],
+    );
+    with(
+        "wipes: x\n  crashes 1\n  lapses: 101\n  lost replies:",
+        &[
+            "line 3, column 10: `x` is no number: expected a whole number",
+            "line 4, column 11: crashes has no `:` behind it: expected `:` and a number",
+            "line 5, column 11: `101` is too many: expected at most 100",
+            "line 6, column 16: the number is missing: expected a whole number",
+        ],
+    );
+    with(
+        "crashes: 1 of A",
+        &["line 3, column 17: crashes are not of a key: expected `,` and another limit"],
+    );
+    with(
+        "wipes: 1 of {me}",
+        &[
+            "line 3, column 15: the variable `{me}` has no value here: expected a key; in double quotes it stands for itself",
+        ],
+    );
+    with(
+        "breaks:",
+        &[
+            "line 3, column 10: the property is missing: expected a property's sentence, or `anything`",
+        ],
+    );
+    with(
+        "reaches: holds: stock is never negative\n  reaches: client B: done",
+        &[
+            "line 3, column 12: `holds: stock is never negative` is nothing that a world shows: expected `TABLE 'KEY': COLUMN VALUE`, `key KEY: VALUE`, `charges: ...` or `client NAME: STATE`",
+            "line 4, column 19: no client is called `B`: expected `A`",
+        ],
+    );
+    with(
+        "breaks: anything\n  reaches: client A: done",
+        &[
+            "line 3, column 3: a search looks for one thing: `breaks` and `reaches` exclude each other: expected one of the two",
+        ],
+    );
+    with(
+        "from: now\n  finds: something\n  finds: 7 steps\n  finds: nothing in 3",
+        &[
+            "line 3, column 9: `now` is no moment of the schedule: expected `start`, `end` or `action N`",
+            "line 4, column 10: `something` is nothing that can be found: expected `nothing`, `nothing in N worlds`, `N steps, M faults` or `the schedule`",
+            "line 5, column 17: the faults are missing: expected `nothing`, `nothing in N worlds`, `N steps, M faults` or `the schedule`",
+            "line 6, column 22: the word `worlds` is missing: expected `nothing`, `nothing in N worlds`, `N steps, M faults` or `the schedule`",
+        ],
+    );
+    with(
+        "without: symmetri\n  lapses: 1\n  lapses: 2",
+        &[
+            "line 3, column 12: `symmetri` is no reduction: expected `ranks`, `dead variables` or `symmetry`",
+            "line 5, column 3: `lapses` stands on line 4 already: expected it once",
         ],
     );
 }

@@ -6,7 +6,7 @@ use super::store::reply::Reply;
 use super::store::{Cause, KeyState};
 
 /// A fact, and when it happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     /// Milliseconds since the start of the scenario.
     pub at: u64,
@@ -106,7 +106,7 @@ pub enum BeliefEnd {
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Fact {
     /// A request went out. `text` is what the server got: variables filled in, scripts by their names.
     Sent {

@@ -12,9 +12,9 @@ pub struct Piece {
     pub is_wrong: bool,
 }
 
-const TOP_LEVEL: [&str; 10] = [
+const TOP_LEVEL: [&str; 11] = [
     "option", "table", "database", "store", "script", "watch", "protocol", "client", "schedule",
-    "expect",
+    "expect", "search",
 ];
 
 /// The word of the block that this line stands in: of the nearest line above that begins in the first column.
@@ -61,6 +61,7 @@ pub fn pieces(line: &str, block: &str) -> Vec<Piece> {
         }
         (false, "protocol") => begin_of_step(&mut pieces, line),
         (false, "expect") => begin_of_expectation(&mut pieces, line),
+        (false, "search") => begin_of_search_line(&mut pieces, line),
         _ => line,
     };
     variables(&mut pieces, rest);
@@ -120,6 +121,18 @@ fn begin_of_expectation<'a>(pieces: &mut Vec<Piece>, line: &'a str) -> &'a str {
     let trimmed = line.trim_start();
     let word = trimmed.split(':').next().unwrap_or("");
     if !["holds", "broken", "not tested", "writes", "charges"].contains(&word) {
+        return line;
+    }
+    push(pieces, "", &line[..line.len() - trimmed.len()]);
+    push(pieces, "x-label", word);
+    &trimmed[word.len()..]
+}
+
+/// What a line of a search is about; gives back what follows.
+fn begin_of_search_line<'a>(pieces: &mut Vec<Piece>, line: &'a str) -> &'a str {
+    let trimmed = line.trim_start();
+    let word = trimmed.split(':').next().unwrap_or("");
+    if word.len() == trimmed.len() {
         return line;
     }
     push(pieces, "", &line[..line.len() - trimmed.len()]);

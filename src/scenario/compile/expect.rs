@@ -35,7 +35,8 @@ impl Compiler<'_, '_, '_> {
         lines
     }
 
-    fn expectation(&mut self, claim: &ExpectedClaim) -> Option<Expectation> {
+    /// What a line of the expectations means.
+    pub(super) fn expectation(&mut self, claim: &ExpectedClaim) -> Option<Expectation> {
         Some(match claim {
             ExpectedClaim::Property { verdict, sentence } => {
                 let property = self.property(sentence)?;

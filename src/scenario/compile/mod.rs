@@ -6,6 +6,7 @@
 mod expect;
 mod protocol;
 mod schedule;
+mod search;
 mod trial;
 
 pub(super) use schedule::{action, known_variables};
@@ -66,6 +67,7 @@ pub(super) fn compile(
     compiler.protocols();
     let schedule = compiler.schedule();
     let expectations = compiler.expectations();
+    let searches = compiler.searches();
     let (title, description) = title_and_description(text);
     Reading {
         title,
@@ -73,6 +75,7 @@ pub(super) fn compile(
         setup: Arc::new(compiler.setup),
         schedule,
         expectations,
+        searches,
         layout: compiler.layout,
     }
 }

@@ -54,6 +54,18 @@ fn verdict(content: &str) -> (Option<ExpectedVerdict>, &'static str) {
         .map_or((None, ""), |(verdict, prefix)| (Some(verdict), prefix))
 }
 
+/// What a search can reach: rows, keys, charges, and where clients are.
+pub(super) fn reached(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<ExpectedClaim> {
+    let rest = cursor.rest();
+    if rest.starts_with("writes:") || verdict(rest).0.is_some() {
+        let message = format!("{} is nothing that a world shows", quoted(rest));
+        let expected =
+            "`TABLE 'KEY': COLUMN VALUE`, `key KEY: VALUE`, `charges: ...` or `client NAME: STATE`";
+        return errors.add(cursor.place_of_rest(), message, expected);
+    }
+    claim(cursor, errors)
+}
+
 fn claim(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<ExpectedClaim> {
     if cursor.eat("writes:") {
         return writes(cursor, errors);

@@ -6,6 +6,7 @@ mod client;
 mod expect;
 mod protocol;
 mod schedule;
+mod search;
 mod table;
 mod watch;
 
@@ -18,9 +19,9 @@ use super::scan::{Cursor, Word};
 use super::syntax::{Block, BlockKind, Entry, Named, Passage, Text, Written};
 
 /// The words that begin a block.
-const BLOCKS: [&str; 10] = [
+const BLOCKS: [&str; 11] = [
     "option", "table", "database", "store", "script", "watch", "protocol", "client", "schedule",
-    "expect",
+    "expect", "search",
 ];
 
 /// What was left out of a tree, so that a name that is not found is not reported as well.
@@ -129,6 +130,13 @@ fn block(header: Line<'_>, body: &[Line<'_>], errors: &mut Errors<'_>) -> Option
                 errors,
             );
             BlockKind::Expect(entries(body, |line| expect::expect_entry(line, errors)))
+        }
+        "search" => {
+            cursor.end(
+                "nothing behind `search`; what it may do stands under it",
+                errors,
+            );
+            BlockKind::Search(entries(body, |line| search::search_entry(line, errors)))
         }
         other => {
             let message = "no block begins with";

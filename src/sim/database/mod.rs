@@ -243,6 +243,22 @@ impl Database {
             .is_some_and(|session| session.transaction.is_some())
     }
 
+    /// Forgets what sessions keep only for ROW_COUNT(), and only for LAST_INSERT_ID(): for a search through a scenario in which
+    /// nothing calls them, so that databases that nothing can tell apart are equal.
+    pub fn forget_unread(&mut self, row_count: bool, last_insert_id: bool) {
+        let holds = |session: &state::Session| {
+            (row_count && session.row_count != 0) || (last_insert_id && session.last_insert_id != 0)
+        };
+        if self
+            .state
+            .sessions
+            .iter()
+            .any(|(_, session)| holds(session))
+        {
+            Arc::make_mut(&mut self.state).forget_unread(row_count, last_insert_id);
+        }
+    }
+
     /// Milliseconds until the first lock wait becomes too long; none when nobody waits.
     pub fn next_deadline(&self) -> Option<u64> {
         self.state

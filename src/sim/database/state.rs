@@ -169,6 +169,20 @@ impl State {
         }
     }
 
+    /// See [`super::Database::forget_unread`].
+    pub(super) fn forget_unread(&mut self, row_count: bool, last_insert_id: bool) {
+        for (connection, session) in std::mem::take(&mut self.sessions) {
+            let mut session = Arc::unwrap_or_clone(session);
+            if row_count {
+                session.row_count = 0;
+            }
+            if last_insert_id {
+                session.last_insert_id = 0;
+            }
+            self.put_session(connection, session);
+        }
+    }
+
     /// Every transaction but that of the connection.
     fn others(&self, connection: ConnectionId) -> impl Iterator<Item = &Transaction> {
         self.sessions

@@ -1,0 +1,340 @@
+//! What can be chosen in a world: a client's next step, time, or a fault. A move is one or more actions of the ordinary schedule.
+//!
+//! To add a fault: a budget in [`Budget`], a kind here, and its actions in [`Rules::actions`].
+
+use std::sync::Arc;
+
+use super::bounds::{Bounds, Budget};
+use crate::sim::action::{Action, ClientId, ServerId, Who};
+use crate::sim::client::Place;
+use crate::sim::client::protocol::{Argument, Request};
+use crate::sim::database::Statement;
+use crate::sim::setup::Setup;
+use crate::sim::step::step;
+use crate::sim::store::quote_argument;
+use crate::sim::world::World;
+
+/// Milliseconds by which the first delay makes deadlines differ; each further one halves them.
+const FIRST_GAP: u64 = 1024;
+
+/// How many deadlines a delay looks at, the nearest first.
+const MOST_DEADLINES: usize = 4;
+
+/// One choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Move {
+    /// A client's next step.
+    Step(usize),
+    /// A client's next step, whose reply is lost.
+    Lose(usize),
+    /// A client that was paused goes on.
+    Resume(usize),
+    /// A client crashes.
+    Crash(usize),
+    /// A crashed client starts again.
+    Restart(usize),
+    /// Time passes the next deadline; with 1, only to the next end of a belief.
+    Time(usize),
+    /// Time moves a little, and then a client does a step that starts a timer: client * 16 + choice.
+    Delay(usize),
+    /// The deadline of one of the keys passes at once.
+    Expire(usize),
+    /// One of the keys is lost.
+    Wipe(usize),
+    /// The operator reads the largest token of a watch line.
+    ReseedRead(usize),
+    /// The operator puts it into the counter.
+    ReseedWrite,
+}
+
+/// Choices of one delay.
+pub(super) const DELAYS: usize = 4 * MOST_DEADLINES;
+
+impl Move {
+    /// The move as a small number.
+    pub fn code(self) -> u16 {
+        let (kind, index) = match self {
+            Move::Step(index) => (0, index),
+            Move::Lose(index) => (1, index),
+            Move::Resume(index) => (2, index),
+            Move::Crash(index) => (3, index),
+            Move::Restart(index) => (4, index),
+            Move::Time(index) => (5, index),
+            Move::Delay(index) => (6, index),
+            Move::Expire(index) => (7, index),
+            Move::Wipe(index) => (8, index),
+            Move::ReseedRead(index) => (9, index),
+            Move::ReseedWrite => (10, 0),
+        };
+        kind << 10 | index as u16
+    }
+
+    /// The client whose doing it is.
+    pub fn client(self) -> Option<usize> {
+        match self {
+            Move::Step(client) | Move::Lose(client) | Move::Resume(client) => Some(client),
+            Move::Delay(index) => Some(index / DELAYS),
+            _ => None,
+        }
+    }
+
+    /// What it costs, where that does not depend on the world.
+    pub fn budget(self) -> Option<Budget> {
+        match self {
+            Move::Step(_) | Move::Resume(_) | Move::Time(_) | Move::ReseedWrite => None,
+            Move::Lose(_) => Some(Budget::LostReplies),
+            Move::Crash(_) => Some(Budget::Crashes),
+            Move::Restart(_) => Some(Budget::Restarts),
+            Move::Delay(_) => Some(Budget::Delays),
+            Move::Expire(_) => Some(Budget::Expiries),
+            Move::Wipe(_) => Some(Budget::Wipes),
+            Move::ReseedRead(_) => Some(Budget::Reseeds),
+        }
+    }
+}
+
+/// What the operator has read and not yet put back: the watch line, and the value.
+pub(super) type Operator = Option<(usize, i64)>;
+
+/// What moves mean in a scenario.
+pub(super) struct Rules {
+    pub setup: Arc<Setup>,
+    /// The keys that may expire at once.
+    pub expiring: Vec<Vec<u8>>,
+    /// The keys that may be lost.
+    pub wiped: Vec<Vec<u8>>,
+    /// Watch lines whose counter may be seeded anew, and the question to the table.
+    reseeds: Vec<(usize, String, Statement)>,
+    /// Whether a protocol looks at its own clock.
+    pub checks_beliefs: bool,
+}
+
+impl Rules {
+    /// The rules of a scenario.
+    pub fn new(setup: Arc<Setup>, bounds: &Bounds) -> Rules {
+        let locks = || setup.watches.iter().filter_map(|watch| watch.lock.clone());
+        let counters = setup
+            .watches
+            .iter()
+            .filter_map(|watch| watch.counter.clone());
+        let keys = |budget: Budget, all: Vec<Vec<u8>>| match bounds.keys(budget) {
+            [] => {
+                let mut keys: Vec<Vec<u8>> = Vec::new();
+                for key in all {
+                    if !keys.contains(&key) {
+                        keys.push(key);
+                    }
+                }
+                keys
+            }
+            said => said.to_vec(),
+        };
+        let reseeds = setup
+            .watches
+            .iter()
+            .enumerate()
+            .filter_map(|(place, watch)| {
+                let fence = watch.counter.as_ref().and(watch.fence.as_ref())?;
+                let text = format!("SELECT MAX({}) FROM {}", fence.column, fence.table);
+                let statement = Statement::parse(&text).ok()?;
+                Some((place, text, statement))
+            });
+        let steps = setup.protocols.iter().flat_map(|protocol| &protocol.steps);
+        let checks_beliefs = steps
+            .into_iter()
+            .any(|step| matches!(step.request, Request::CheckDeadline(_)));
+        Rules {
+            expiring: keys(Budget::Expiries, locks().collect()),
+            wiped: keys(Budget::Wipes, locks().chain(counters).collect()),
+            reseeds: reseeds.collect(),
+            checks_beliefs,
+            setup,
+        }
+    }
+
+    /// How many watch lines have a counter that can be seeded anew.
+    pub fn reseeds(&self) -> usize {
+        self.reseeds.len()
+    }
+
+    /// Whether the request goes to a server, so that its reply can be lost.
+    pub fn is_sent(&self, client: usize, step: usize) -> bool {
+        let request = self.request(client, step);
+        !matches!(
+            request,
+            None | Some(Request::CheckDeadline(_) | Request::Sleep(_))
+        )
+    }
+
+    /// The request of a client's step.
+    pub fn request(&self, client: usize, step: usize) -> Option<&Request> {
+        let protocol = self.setup.clients.get(client)?.protocol?;
+        let step = self.setup.protocols.get(protocol)?.steps.get(step)?;
+        Some(&step.request)
+    }
+
+    /// The actions that make up a move in this world; `None` where it is not possible. `delays` is how many delays there
+    /// have been.
+    pub fn actions(
+        &self,
+        chosen: Move,
+        world: &World,
+        operator: Operator,
+        delays: u32,
+    ) -> Option<Vec<Action>> {
+        let action = match chosen {
+            Move::Step(client) => self.step(client, world)?,
+            Move::Lose(client) => match self.step(client, world)? {
+                Action::Step { client, step } if self.is_sent(client.0, step) => {
+                    Action::LoseReply { client, step }
+                }
+                _ => return None,
+            },
+            Move::Resume(client) => Action::Resume {
+                client: ClientId(client),
+                at: None,
+            },
+            Move::Crash(client) => Action::Crash {
+                client: ClientId(client),
+            },
+            Move::Restart(client) => Action::Restart {
+                client: ClientId(client),
+            },
+            Move::Time(0) => Action::Advance {
+                milliseconds: world.next_deadline()?,
+            },
+            Move::Time(_) => Action::Advance {
+                milliseconds: next_end_of_belief(world)?,
+            },
+            Move::Delay(index) => {
+                return self.delay(index / DELAYS, index % DELAYS, world, delays);
+            }
+            Move::Expire(key) => Action::ExpireNow {
+                server: ServerId::FIRST,
+                key: self.expiring.get(key)?.clone(),
+            },
+            Move::Wipe(key) => Action::Wipe {
+                server: ServerId::FIRST,
+                key: self.wiped.get(key)?.clone(),
+            },
+            Move::ReseedRead(place) => {
+                let (_, text, statement) =
+                    self.reseeds.get(place).filter(|_| operator.is_none())?;
+                Action::Command {
+                    who: Who::Operator,
+                    source: text.clone(),
+                    request: Request::Database(Ok(statement.clone())),
+                }
+            }
+            Move::ReseedWrite => {
+                let (place, value) = operator?;
+                let watch = self.reseeds.get(place).map(|(watch, ..)| *watch)?;
+                let counter = self.setup.watches.get(watch)?.counter.as_ref()?;
+                let words = [
+                    b"SET".to_vec(),
+                    counter.clone(),
+                    value.to_string().into_bytes(),
+                ];
+                let source: Vec<String> = words.iter().map(|word| quote_argument(word)).collect();
+                Action::Command {
+                    who: Who::Operator,
+                    source: source.join(" "),
+                    request: Request::Store(words.into_iter().map(Argument::Literal).collect()),
+                }
+            }
+        };
+        Some(vec![action])
+    }
+
+    fn step(&self, client: usize, world: &World) -> Option<Action> {
+        let state = world.clients.get(client)?;
+        match state.place {
+            Place::Ready { step } if state.paused_at().is_none() && !state.console_waits => {
+                Some(Action::Step {
+                    client: ClientId(client),
+                    step,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Time moves before a step that starts a timer of length c: so that its deadline comes a little before, with, or a little
+    /// after one that is there, or to that one; never past the next deadline.
+    fn delay(
+        &self,
+        client: usize,
+        choice: usize,
+        world: &World,
+        delays: u32,
+    ) -> Option<Vec<Action>> {
+        let action = self.step(client, world)?;
+        let (after, _) = step(&self.setup, world, &action);
+        let length = self.timer_started(client, world, &after)?;
+        let pending = self.deadlines(world);
+        let deadline = *pending.get(choice / 4)?;
+        let gap = (FIRST_GAP >> delays.min(16)).max(1);
+        let milliseconds = match choice % 4 {
+            0 => deadline.checked_sub(length + gap)?,
+            1 => deadline.checked_sub(length)?,
+            2 => (deadline + gap).checked_sub(length)?,
+            _ => deadline,
+        };
+        let earliest = *pending.first()?;
+        if milliseconds == 0 || milliseconds > earliest {
+            return None;
+        }
+        Some(vec![Action::Advance { milliseconds }, action])
+    }
+
+    /// The deadlines that are pending, each once, in milliseconds from now.
+    fn deadlines(&self, world: &World) -> Vec<u64> {
+        let keys = world.stores.iter().flat_map(|store| store.keys());
+        let keys = keys.filter_map(|(_, state)| state.remaining);
+        let timers = world.clients.iter().filter_map(|client| client.next_wake());
+        let beliefs = ends_of_beliefs(world).filter(|_| self.checks_beliefs);
+        let mut all: Vec<u64> = keys
+            .chain(timers)
+            .chain(world.database.next_deadline())
+            .chain(beliefs)
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The length of the timer that a step of the client started.
+    fn timer_started(&self, client: usize, before: &World, after: &World) -> Option<u64> {
+        let slept = after
+            .clients
+            .get(client)
+            .and_then(|client| client.next_wake());
+        let stores = after.stores.iter().zip(&before.stores);
+        let set = stores
+            .flat_map(|(after, before)| after.keys().map(move |pair| (pair, before)))
+            .find_map(|((key, state), before)| {
+                let earlier = before.get(key).and_then(|state| state.remaining);
+                state.remaining.filter(|_| state.remaining != earlier)
+            });
+        set.or(slept)
+    }
+}
+
+fn ends_of_beliefs(world: &World) -> impl Iterator<Item = u64> {
+    let beliefs = world
+        .clients
+        .iter()
+        .flat_map(|client| client.beliefs.values());
+    beliefs
+        .filter_map(|belief| belief.remaining)
+        .filter(|remaining| *remaining > 0)
+}
+
+/// Milliseconds until the next end of a belief, where it comes before the next deadline.
+pub(super) fn next_end_of_belief(world: &World) -> Option<u64> {
+    let next = ends_of_beliefs(world).min()?;
+    world
+        .next_deadline()
+        .is_none_or(|deadline| next < deadline)
+        .then_some(next)
+}

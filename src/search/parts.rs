@@ -1,0 +1,668 @@
+//! The parts of worlds, each with a number, and what moves make of them.
+//!
+//! A move is carried out by the ordinary [`step`] on a world that is put together from parts, once for each combination of those
+//! parts that it reads; from then on the numbers of these parts lead straight to the numbers of the parts that it changes and of
+//! what it told the judge. A move of one client reads that client and one server. Where it turns out to reach further, as when a
+//! release wakes somebody who waits, it is remembered for all parts together.
+//!
+//! ```text
+//! (move, client 7, store 12) ──► client 9, store 13, facts 4          (judge 5, facts 4) ──► judge 6
+//! ```
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use super::bounds::{Bounds, Budget, Goal};
+use super::moves::{Move, Operator, Rules, next_end_of_belief};
+use super::reads::Reads;
+use super::table::{Index, Memo, PairMemo, hash_of};
+use crate::property::{Judge, Property};
+use crate::scenario::check;
+use crate::sim::action::{Action, ClientId, Who};
+use crate::sim::client::protocol::Request;
+use crate::sim::client::{Client, Place};
+use crate::sim::database::{Database, SqlReply, Value};
+use crate::sim::event::{Answer, Event, Fact};
+use crate::sim::gateway::Gateway;
+use crate::sim::setup::Setup;
+use crate::sim::step::step;
+use crate::sim::store::Store;
+use crate::sim::world::World;
+
+/// Fields of a world, each the number of a part: the database.
+pub(super) const DATABASE: usize = 0;
+/// The gateway.
+pub(super) const GATEWAY: usize = 1;
+/// What the operator has read.
+pub(super) const OPERATOR: usize = 2;
+/// The clock, where something reads it.
+pub(super) const CLOCK: usize = 3;
+/// What the properties remember.
+pub(super) const JUDGE: usize = 4;
+/// The first Redis-like server; the others follow, then the clients, and then what was used of each budget.
+pub(super) const STORES: usize = 5;
+
+/// Different things, each with a number.
+struct Numbered<T> {
+    index: Index,
+    things: Vec<T>,
+}
+
+impl<T: Hash + Eq> Numbered<T> {
+    fn new() -> Numbered<T> {
+        Numbered {
+            index: Index::default(),
+            things: Vec::new(),
+        }
+    }
+
+    /// The thing's number: the one that it has, or the next.
+    fn number(&mut self, thing: T) -> u32 {
+        if self.index.is_full() {
+            let things = &self.things;
+            self.index.grow(|number| hash_of(&things[number as usize]));
+        }
+        let hash = hash_of(&thing);
+        let things = &self.things;
+        match self
+            .index
+            .find(hash, |number| things[number as usize] == thing)
+        {
+            Ok(number) => number,
+            Err(slot) => {
+                self.things.push(thing);
+                self.index.put(slot, hash)
+            }
+        }
+    }
+
+    fn get(&self, number: u32) -> &T {
+        &self.things[number as usize]
+    }
+}
+
+/// What a move does: parts that change, and what it tells the judge.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Effect {
+    /// Fields and their new numbers.
+    pub changes: Vec<(usize, u32)>,
+    /// The number of what it told; 0 is nothing.
+    pub told: u32,
+    /// How many actions it is.
+    pub actions: u16,
+}
+
+/// In a memo: the move is not possible.
+const NOT_POSSIBLE: u32 = u32::MAX;
+/// In a memo: all parts have to be looked at.
+const WIDE: u32 = u32::MAX - 1;
+
+/// What is known of a client without looking into it again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientView {
+    /// What its next step reads or changes beside it, if it has one.
+    pub server: Option<Server>,
+    /// Whether the reply to that can be lost.
+    pub loses: bool,
+    /// Whether it waits on a latch.
+    pub is_paused: bool,
+    /// Whether it runs and could crash.
+    pub runs: bool,
+    /// Whether it has crashed.
+    pub crashed: bool,
+    /// Whether it has begun more attempts than are looked at.
+    pub is_tired: bool,
+    /// Milliseconds until its timer runs out, or `u64::MAX`.
+    pub wakes: u64,
+    /// Whether a belief of it still counts down.
+    pub counts_down: bool,
+}
+
+/// Where a step goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Server {
+    /// To a Redis-like server.
+    Store,
+    /// To the part of this field.
+    Field(usize),
+    /// Nowhere.
+    None,
+}
+
+/// The parts that have numbers, and what moves made of them.
+pub(super) struct Parts {
+    pub rules: Rules,
+    reads: Reads,
+    bounds: Bounds,
+    goal: Goal,
+    stores: Numbered<Store>,
+    databases: Numbered<Database>,
+    gateways: Numbered<Gateway>,
+    operators: Numbered<Operator>,
+    clocks: Numbered<u64>,
+    clients: Numbered<(usize, Arc<Client>)>,
+    judges: Numbered<Judge>,
+    told: Numbered<Vec<Vec<Event>>>,
+    /// How many Redis-like servers there are.
+    store_count: usize,
+    /// The world after what was told, for each: what the judge may look at.
+    after: Vec<Option<World>>,
+    views: Vec<ClientView>,
+    /// For each store: milliseconds until something of it happens, and until a key lapses.
+    store_deadlines: Vec<(u64, u64)>,
+    database_deadlines: Vec<u64>,
+    moves: Memo,
+    effects: Vec<Effect>,
+    judged: PairMemo,
+    /// For each judge: whether it sees the goal; 2: not known.
+    breaks: Vec<u8>,
+    reached: PairMemo,
+    key: Vec<u32>,
+}
+
+impl Parts {
+    /// No parts yet.
+    pub fn new(setup: Arc<Setup>, bounds: &Bounds, goal: &Goal) -> Parts {
+        let mut parts = Parts {
+            reads: Reads::of(&setup),
+            rules: Rules::new(setup, bounds),
+            bounds: bounds.clone(),
+            goal: goal.clone(),
+            stores: Numbered::new(),
+            databases: Numbered::new(),
+            gateways: Numbered::new(),
+            operators: Numbered::new(),
+            clocks: Numbered::new(),
+            clients: Numbered::new(),
+            judges: Numbered::new(),
+            told: Numbered::new(),
+            store_count: 1,
+            after: Vec::new(),
+            views: Vec::new(),
+            store_deadlines: Vec::new(),
+            database_deadlines: Vec::new(),
+            moves: Memo::default(),
+            effects: Vec::new(),
+            judged: PairMemo::default(),
+            breaks: Vec::new(),
+            reached: PairMemo::default(),
+            key: Vec::new(),
+        };
+        parts.told.number(Vec::new());
+        parts.after.push(None);
+        parts
+    }
+
+    fn setup(&self) -> &Arc<Setup> {
+        &self.rules.setup
+    }
+
+    /// How many clients there are.
+    pub fn client_count(&self) -> usize {
+        self.rules.setup.clients.len()
+    }
+
+    /// The field of the first client.
+    #[inline]
+    pub fn clients_at(&self) -> usize {
+        STORES + self.store_count
+    }
+
+    fn stores_of<'f>(&self, fields: &'f [u32]) -> &'f [u32] {
+        &fields[STORES..STORES + self.store_count]
+    }
+
+    fn clients_of<'f>(&self, fields: &'f [u32]) -> &'f [u32] {
+        &fields[self.clients_at()..self.clients_at() + self.client_count()]
+    }
+
+    /// Whether something in the scenario reads absolute time.
+    pub fn reads_clock(&self) -> bool {
+        self.reads.clock
+    }
+
+    // Numbers and worlds.
+
+    /// The fields of a world and its judge, budgets unused.
+    pub fn number(&mut self, mut world: World, mut judge: Judge, budgets: usize) -> Vec<u32> {
+        self.store_count = world.stores.len();
+        self.forget(&mut world);
+        self.forget_told(&mut judge);
+        let mut fields = Vec::new();
+        self.number_parts(&world, None, &mut fields);
+        fields[JUDGE] = self.number_judge(judge);
+        fields.resize(fields.len() + budgets, 0);
+        fields
+    }
+
+    fn number_parts(&mut self, world: &World, operator: Operator, fields: &mut Vec<u32>) {
+        fields.clear();
+        fields.resize(STORES, 0);
+        fields[DATABASE] = self.databases.number(world.database.clone());
+        fields[GATEWAY] = self.gateways.number(world.gateway.clone());
+        fields[OPERATOR] = self.operators.number(operator);
+        fields[CLOCK] = self.clocks.number(world.now);
+        for store in &world.stores {
+            let number = self.stores.number(store.clone());
+            fields.push(number);
+        }
+        for (place, client) in world.clients.iter().enumerate() {
+            let number = self.clients.number((place, client.clone()));
+            fields.push(number);
+        }
+        self.view_new_parts();
+    }
+
+    fn number_judge(&mut self, judge: Judge) -> u32 {
+        let number = self.judges.number(judge);
+        self.breaks.resize(self.judges.things.len(), 2);
+        number
+    }
+
+    fn view_new_parts(&mut self) {
+        for number in self.store_deadlines.len()..self.stores.things.len() {
+            let store = &self.stores.things[number];
+            let next = store
+                .next_deadline()
+                .map_or(u64::MAX, |remaining| remaining + 1);
+            let keys = store.keys().filter_map(|(_, state)| state.remaining).min();
+            let lapse = keys.map_or(u64::MAX, |remaining| remaining + 1);
+            self.store_deadlines.push((next, lapse));
+        }
+        for number in self.database_deadlines.len()..self.databases.things.len() {
+            let next = self.databases.things[number].next_deadline();
+            self.database_deadlines.push(next.unwrap_or(u64::MAX));
+        }
+        for number in self.views.len()..self.clients.things.len() {
+            let (place, client) = self.clients.things[number].clone();
+            self.views.push(self.view_of(place, &client));
+        }
+    }
+
+    fn view_of(&self, place: usize, client: &Client) -> ClientView {
+        let ready = match client.place {
+            Place::Ready { step } if !client.console_waits => Some(step),
+            _ => None,
+        };
+        let is_paused = client.paused_at().is_some();
+        let step = ready.filter(|_| !is_paused);
+        let request = step.and_then(|step| self.rules.request(place, step));
+        let rounds = self.rules.setup.clients[place].rounds;
+        ClientView {
+            server: request.map(|request| match request {
+                Request::Store(_) => Server::Store,
+                Request::Database(_) => Server::Field(DATABASE),
+                Request::Gateway(_) => Server::Field(GATEWAY),
+                Request::CheckDeadline(_) | Request::Sleep(_) => Server::None,
+            }),
+            loses: step.is_some_and(|step| self.rules.is_sent(place, step)),
+            is_paused,
+            runs: !client.is_over(),
+            crashed: client.place == Place::Crashed,
+            is_tired: client.attempt > rounds.saturating_add(self.bounds.attempts),
+            wakes: client.next_wake().unwrap_or(u64::MAX),
+            counts_down: self.rules.checks_beliefs
+                && client
+                    .beliefs
+                    .values()
+                    .any(|belief| belief.remaining.is_some_and(|remaining| remaining > 0)),
+        }
+    }
+
+    /// The world that these fields stand for.
+    pub fn world(&self, fields: &[u32]) -> World {
+        let stores = self.stores_of(fields).iter();
+        let clients = self.clients_of(fields);
+        World {
+            now: *self.clocks.get(fields[CLOCK]),
+            stores: stores
+                .map(|number| self.stores.get(*number).clone())
+                .collect(),
+            database: self.databases.get(fields[DATABASE]).clone(),
+            gateway: self.gateways.get(fields[GATEWAY]).clone(),
+            clients: clients
+                .iter()
+                .map(|number| self.clients.get(*number).1.clone())
+                .collect(),
+        }
+    }
+
+    /// What the operator has read.
+    pub fn operator(&self, fields: &[u32]) -> Operator {
+        *self.operators.get(fields[OPERATOR])
+    }
+
+    /// Forgets what nothing in the scenario can ever read.
+    pub fn forget(&self, world: &mut World) {
+        if !self.reads.clock {
+            world.now = 0;
+        }
+        world
+            .database
+            .forget_unread(!self.reads.row_count, !self.reads.last_insert_id);
+        for (place, client) in world.clients.iter_mut().enumerate() {
+            if self
+                .reads
+                .has_to_forget(place, client, &self.rules, &self.bounds)
+            {
+                self.reads
+                    .forget(place, Arc::make_mut(client), &self.rules, &self.bounds);
+            }
+        }
+    }
+
+    fn forget_told(&self, judge: &mut Judge) {
+        if let Goal::Breaks(properties) = &self.goal {
+            judge.remember_only(properties);
+        } else {
+            judge.remember_only(&[]);
+        }
+    }
+
+    // Views.
+
+    /// What is known of a client.
+    #[inline]
+    pub fn view(&self, number: u32) -> ClientView {
+        self.views[number as usize]
+    }
+
+    /// Milliseconds until time alone does something, and whether a key lapses then; `None` when nothing will.
+    pub fn next_deadline(&self, fields: &[u32]) -> Option<(u64, bool)> {
+        let mut next = self.database_deadlines[fields[DATABASE] as usize];
+        let mut lapse = u64::MAX;
+        for number in self.stores_of(fields) {
+            let (store, key) = self.store_deadlines[*number as usize];
+            next = next.min(store);
+            lapse = lapse.min(key);
+        }
+        for number in self.clients_of(fields) {
+            next = next.min(self.views[*number as usize].wakes);
+        }
+        (next != u64::MAX).then_some((next, lapse <= next))
+    }
+
+    /// Whether a belief ends before time does anything else.
+    pub fn belief_ends_first(&self, fields: &[u32]) -> bool {
+        let clients = self.clients_of(fields);
+        let counts_down = |number: &u32| self.views[*number as usize].counts_down;
+        clients.iter().any(counts_down) && next_end_of_belief(&self.world(fields)).is_some()
+    }
+
+    // Moves.
+
+    /// What a move does in the world of these fields, as a number for [`Parts::effect`]; `None` where it is not possible.
+    pub fn apply(&mut self, chosen: Move, fields: &[u32], delays: u32) -> Option<u32> {
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        key.push(u32::from(chosen.code()));
+        let narrow = self.read_by(chosen, fields);
+        key.extend(narrow.iter().flatten().map(|field| fields[*field]));
+        let is_wide = narrow.is_none();
+        let mut found = if is_wide { WIDE } else { self.looked_up(&key) };
+        if found == WIDE - 1 {
+            found = self.compute(chosen, fields, delays, narrow.as_deref());
+            self.moves.put(&key, found);
+        }
+        if found == WIDE {
+            key.truncate(1);
+            key.push(delays);
+            key.extend_from_slice(&fields[..JUDGE]);
+            key.extend_from_slice(self.stores_of(fields));
+            key.extend_from_slice(self.clients_of(fields));
+            found = self.looked_up(&key);
+            if found == WIDE - 1 {
+                found = self.compute(chosen, fields, delays, None);
+                self.moves.put(&key, found);
+            }
+        }
+        self.key = key;
+        (found != NOT_POSSIBLE).then_some(found)
+    }
+
+    fn looked_up(&self, key: &[u32]) -> u32 {
+        self.moves.get(key).unwrap_or(WIDE - 1)
+    }
+
+    /// What a move does.
+    #[inline]
+    pub fn effect(&self, number: u32) -> &Effect {
+        &self.effects[number as usize]
+    }
+
+    /// The fields that a move reads and changes; `None`: all of them.
+    fn read_by(&self, chosen: Move, fields: &[u32]) -> Option<Vec<usize>> {
+        let stores = STORES..STORES + self.store_count;
+        let clients = self.clients_at();
+        let mut read = match chosen {
+            Move::Step(client) | Move::Lose(client) => {
+                let mut read = vec![clients + client];
+                match self.views[fields[clients + client] as usize].server? {
+                    Server::Store => read.extend(stores),
+                    Server::Field(field) => read.push(field),
+                    Server::None => {}
+                }
+                read
+            }
+            Move::Resume(client) | Move::Restart(client) => vec![clients + client],
+            Move::Crash(client) => {
+                let mut read = vec![clients + client, DATABASE];
+                read.extend(stores);
+                read
+            }
+            Move::Expire(_) | Move::Wipe(_) => stores.collect(),
+            Move::ReseedRead(_) => vec![DATABASE, OPERATOR],
+            Move::ReseedWrite => {
+                let mut read = vec![OPERATOR];
+                read.extend(stores);
+                read
+            }
+            Move::Time(_) | Move::Delay(_) => return None,
+        };
+        if self.reads.clock {
+            read.push(CLOCK);
+        }
+        Some(read)
+    }
+
+    fn compute(
+        &mut self,
+        chosen: Move,
+        fields: &[u32],
+        delays: u32,
+        narrow: Option<&[usize]>,
+    ) -> u32 {
+        let before = self.world(fields);
+        let operator = self.operator(fields);
+        let Some(actions) = self.rules.actions(chosen, &before, operator, delays) else {
+            return NOT_POSSIBLE;
+        };
+        let mut world = before;
+        let mut events = Vec::new();
+        for action in &actions {
+            let (next, happened) = step(self.setup(), &world, action);
+            world = next;
+            events.push(happened);
+        }
+        let refused = |event: &Event| matches!(event.fact, Fact::Refused { .. });
+        if events.iter().flatten().any(refused) {
+            return NOT_POSSIBLE;
+        }
+        let operator = after_operator(chosen, operator, &events);
+        self.forget(&mut world);
+        let mut changed = Vec::new();
+        self.number_parts(&world, operator, &mut changed);
+        let changes: Vec<(usize, u32)> = changed
+            .iter()
+            .enumerate()
+            .filter(|(field, number)| *field != JUDGE && **number != fields[*field])
+            .map(|(field, number)| (field, *number))
+            .collect();
+        if let Some(narrow) = narrow {
+            let reaches_further = changes.iter().any(|(field, _)| !narrow.contains(field));
+            if reaches_further || answers_others(&actions, &events) {
+                return WIDE;
+            }
+        }
+        let told = self.number_told(events, &world);
+        self.effects.push(Effect {
+            changes,
+            told,
+            actions: actions.len() as u16,
+        });
+        self.effects.len() as u32 - 1
+    }
+
+    fn number_told(&mut self, mut events: Vec<Vec<Event>>, world: &World) -> u32 {
+        for happened in &mut events {
+            happened.retain(|event| Judge::hears(&event.fact));
+            for event in happened {
+                event.at = 0;
+            }
+        }
+        if events.iter().all(Vec::is_empty) {
+            return 0;
+        }
+        let number = self.told.number(events);
+        if self.after.len() <= number as usize {
+            self.after.push(Some(world.clone()));
+        }
+        number
+    }
+
+    // Judges.
+
+    /// What the judge makes of what it is told.
+    #[inline]
+    pub fn judge(&mut self, judge: u32, told: u32) -> u32 {
+        if told == 0 {
+            return judge;
+        }
+        match self.judged.get(judge, told) {
+            Some(after) => after,
+            None => self.judge_anew(judge, told),
+        }
+    }
+
+    fn judge_anew(&mut self, before: u32, told: u32) -> u32 {
+        let mut judge = self.judges.get(before).clone();
+        if let Some(world) = &self.after[told as usize] {
+            for events in self.told.get(told) {
+                judge.observe(&self.rules.setup, 0, events, world);
+            }
+        }
+        self.forget_told(&mut judge);
+        let after = self.number_judge(judge);
+        self.judged.put(before, told, after);
+        after
+    }
+
+    /// Whether the world of these fields is what the search looks for.
+    pub fn is_goal(&mut self, fields: &[u32]) -> bool {
+        if let Goal::Breaks(properties) = &self.goal {
+            let judge = fields[JUDGE];
+            let known = &mut self.breaks[judge as usize];
+            if *known == 2 {
+                let breaks = self
+                    .judges
+                    .get(judge)
+                    .breaks_any(&self.rules.setup, properties);
+                *known = u8::from(breaks);
+            }
+            return *known == 1;
+        }
+        self.is_reached(fields)
+    }
+
+    /// Whether a property is broken in the world of these fields.
+    pub fn breaks(&self, fields: &[u32], property: Property) -> bool {
+        let judge = self.judges.get(fields[JUDGE]);
+        judge.breaks_any(&self.rules.setup, &[property])
+    }
+
+    fn is_reached(&mut self, fields: &[u32]) -> bool {
+        let Goal::Reach(expectations) = &self.goal else {
+            return false;
+        };
+        for (place, expectation) in expectations.iter().enumerate() {
+            let field = match check::part_of(expectation, &self.rules.setup) {
+                check::Part::Store => STORES,
+                check::Part::Database => DATABASE,
+                check::Part::Gateway => GATEWAY,
+                check::Part::Client(client) => self.clients_at() + client,
+            };
+            let known = self.reached.get(place as u32, fields[field]);
+            let reached = known.unwrap_or_else(|| {
+                let world = self.world(fields);
+                let setup = &self.rules.setup;
+                u32::from(check::is_so(setup, &world, expectation))
+            });
+            if known.is_none() {
+                self.reached.put(place as u32, fields[field], reached);
+            }
+            if reached == 0 {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether the budget of a move in these fields is one that the world decides: a jump of time that lapses a key.
+    pub fn budget_of(&self, chosen: Move, fields: &[u32]) -> Option<Budget> {
+        match chosen {
+            Move::Time(0) => {
+                let (_, lapses) = self.next_deadline(fields)?;
+                lapses.then_some(Budget::Lapses)
+            }
+            other => other.budget(),
+        }
+    }
+
+    /// Bytes of everything here, about.
+    pub fn bytes(&self) -> usize {
+        const THING: usize = 512;
+        let things = self.stores.things.len()
+            + self.databases.things.len()
+            + self.clients.things.len()
+            + self.judges.things.len()
+            + self.told.things.len();
+        things * THING + self.moves.bytes() + self.judged.bytes() + self.effects.len() * 80
+    }
+}
+
+/// What the operator knows after a move.
+fn after_operator(chosen: Move, operator: Operator, events: &[Vec<Event>]) -> Operator {
+    match chosen {
+        Move::ReseedRead(place) => {
+            let answer = events.iter().flatten().find_map(|event| match &event.fact {
+                Fact::Answered {
+                    who: Who::Operator,
+                    answer: Answer::Database(SqlReply::Rows { rows, .. }),
+                    ..
+                } => rows.first()?.first().and_then(Value::as_i64),
+                _ => None,
+            });
+            Some((place, answer.unwrap_or(0)))
+        }
+        Move::ReseedWrite => None,
+        _ => operator,
+    }
+}
+
+/// Whether somebody else than whoever acts was answered.
+fn answers_others(actions: &[Action], events: &[Vec<Event>]) -> bool {
+    let acting = actions.iter().find_map(|action| match action {
+        Action::Step { client, .. }
+        | Action::LoseReply { client, .. }
+        | Action::Resume { client, .. }
+        | Action::Crash { client }
+        | Action::Restart { client } => Some(Who::Client(*client)),
+        Action::Command { who, .. } => Some(*who),
+        _ => None,
+    });
+    events.iter().flatten().any(|event| match &event.fact {
+        Fact::Answered { who, .. } => Some(*who) != acting,
+        Fact::Saw { client, .. } => Some(Who::Client(ClientId(client.0))) != acting,
+        _ => false,
+    })
+}

@@ -1,0 +1,1 @@
+//! The search on small scenarios.
