@@ -53,6 +53,9 @@ impl Entry {
         let asking = self.who()?;
         self.events.iter().find_map(|event| match &event.fact {
             Fact::Answered { who, answer, .. } if *who == asking => Some(answer),
+            Fact::AnsweredNobody { answer, .. } => Some(answer),
+            // What had been under way is answered long since, and only seen.
+            Fact::Saw { answer, .. } if self.delivers() && *answer != Answer::Lost => Some(answer),
             _ => None,
         })
     }
@@ -75,11 +78,17 @@ impl Entry {
         }
     }
 
+    fn delivers(&self) -> bool {
+        matches!(self.action, Action::Deliver { .. })
+    }
+
     fn who(&self) -> Option<Who> {
         match &self.action {
-            Action::Step { client, .. } | Action::LoseReply { client, .. } => {
-                Some(Who::Client(*client))
-            }
+            Action::Step { client, .. }
+            | Action::LoseReply { client, .. }
+            | Action::LoseRequest { client, .. }
+            | Action::Delay { client, .. }
+            | Action::Deliver { client, .. } => Some(Who::Client(*client)),
             Action::Command { who, .. } => Some(*who),
             _ => None,
         }

@@ -184,7 +184,7 @@ fn is_change(event: &Event) -> bool {
 fn room(entry: &Entry, place: usize) -> (i32, i32) {
     let events = &entry.events;
     match &events[place].fact {
-        Fact::Sent { .. } => (12, 5),
+        Fact::Sent { .. } | Fact::Arrived { .. } => (12, 5),
         Fact::Waits { .. } => (8, 0),
         Fact::Wrote { who, .. } => (0, WRITE * judged_of(&entry.ledger, *who).max(1)),
         Fact::Committed { who } if !wrote_before(events, place, *who) => {
@@ -192,7 +192,7 @@ fn room(entry: &Entry, place: usize) -> (i32, i32) {
         }
         Fact::RolledBack { .. } => (0, WRITE),
         Fact::Charged { .. } | Fact::ChargeRepeated { .. } | Fact::Refunded { .. } => (0, 6),
-        Fact::Answered { .. } => (15, 5),
+        Fact::Answered { .. } | Fact::AnsweredNobody { .. } => (15, 5),
         Fact::Saw { client, step, .. } if !is_answered_before(events, place, *client, *step) => {
             (8, 5)
         }
@@ -212,6 +212,8 @@ fn room(entry: &Entry, place: usize) -> (i32, i32) {
         | Fact::Woke { .. }
         | Fact::Aborted { .. }
         | Fact::ClockRateSet { .. }
+        | Fact::TimedOut { .. }
+        | Fact::CameTooLate { .. }
         | Fact::Ended { .. } => (14, 0),
         _ => (0, 0),
     }

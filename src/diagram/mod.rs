@@ -68,7 +68,7 @@ use crate::timeline::Entry;
 pub use layout::LanePlaces;
 pub use part::{
     End, Ended, Fate, Fault, Holder, KeyMark, Kind, Lane, LatchChange, LeaseEnd, Part, PartId, Run,
-    TokenPlace, WriteVerdict,
+    TokenPlace, Way, WriteVerdict,
 };
 pub use table::TableRow;
 
@@ -147,6 +147,10 @@ enum Slot {
     Wait(Who, bool),
     /// A request without a reply; whether it is a step.
     Asked(Who, bool),
+    /// A request of which the client has given up the reply: of which step.
+    GivenUp(ClientId, usize),
+    /// Such a request that has come to its server.
+    Late(ClientId),
     /// The last write of a transaction that has not ended.
     Wrote(Who),
     /// A reply at a latch.

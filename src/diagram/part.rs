@@ -111,6 +111,8 @@ pub enum Ended {
     Woke,
     /// The server answered.
     Answered,
+    /// The client gave up waiting.
+    TimedOut,
     /// A token came as far as this write.
     Used,
 }
@@ -143,6 +145,21 @@ pub enum Holder {
     Other,
 }
 
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// It came to the server at once.
+    Straight,
+    /// It stayed under way; another part tells its arrival.
+    Delayed,
+    /// It had been under way, and came now.
+    Arriving,
+    /// It had been under way, and came now, on a connection that the client had closed.
+    ArrivingLate,
+    /// It was lost.
+    Lost,
+}
+
 /// What became of a server's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
@@ -150,6 +167,10 @@ pub enum Fate {
     Seen,
     /// It waits at the latch behind its step; a [`Kind::Delivery`] may follow.
     Held,
+    /// It stayed under way; a [`Kind::Delivery`] may follow.
+    Delayed,
+    /// The client had closed the connection.
+    Unseen,
     /// It was lost on its way.
     Lost,
 }
@@ -220,6 +241,12 @@ pub enum Fault {
     Crash,
     /// The reply to the step with this index was lost.
     LoseReply(usize),
+    /// The request of the step with this index was lost.
+    LoseRequest(usize),
+    /// The client gave up waiting for the reply to the step with this index.
+    TimeOut(usize),
+    /// The reply to the step with this index came to a connection that the client had closed.
+    TooLate(usize),
 }
 
 /// What a client's run came to.
@@ -317,6 +344,8 @@ pub enum Kind {
         server: Server,
         /// The whole request.
         text: String,
+        /// What became of it.
+        way: Way,
     },
     /// An arrow from a server back; one that is held stops short of the client, one that is lost ends in a cross.
     Reply {

@@ -9,7 +9,7 @@ use crate::sim::time::in_words;
 
 use super::part::{
     Ended, Fate, Fault, Holder, KeyMark, Kind, Lane, LatchChange, LeaseEnd, Part, PartId, Run,
-    TokenPlace,
+    TokenPlace, Way,
 };
 use super::words::{capital, client, label, percent, point, rows_in_words, somebody};
 use super::{Diagram, lane_name};
@@ -229,7 +229,8 @@ impl Teller<'_> {
                 step,
                 server,
                 text,
-            } => self.request(*who, *step, *server, text),
+                way,
+            } => self.request(*who, *step, *server, text) + way_in_words(*way),
             Kind::Reply {
                 who,
                 step,
@@ -303,6 +304,8 @@ impl Teller<'_> {
         let fate = match fate {
             Fate::Seen => "",
             Fate::Held => ", and the reply was held at a latch",
+            Fate::Delayed => ", and the reply stayed under way",
+            Fate::Unseen => ", and nobody saw it, as the connection was closed",
             Fate::Lost => ", and the reply was lost",
         };
         let name = self.who(who);
@@ -482,6 +485,7 @@ impl Teller<'_> {
             Ended::Restarted => "it was restarted".to_string(),
             Ended::Woke | Ended::Used | Ended::ClockMoved => return None,
             Ended::Answered => "the answer came".to_string(),
+            Ended::TimedOut => "it gave up waiting".to_string(),
         })
     }
 }
@@ -496,6 +500,18 @@ fn clock_in_words(setup: &Setup, clock: ClockOf) -> String {
         }
         ClockOf::Database => "the wall clock of the database".to_string(),
         ClockOf::Client(id) => format!("the clock of {}", client(setup, id)),
+    }
+}
+
+fn way_in_words(way: Way) -> &'static str {
+    match way {
+        Way::Straight => "",
+        Way::Delayed => "; it stayed under way",
+        Way::Arriving => "; it had been under way, and came now",
+        Way::ArrivingLate => {
+            "; it had been under way, and came now, when nobody waited for it any more"
+        }
+        Way::Lost => "; it was lost on its way",
     }
 }
 
@@ -527,5 +543,12 @@ fn fault_told(setup: &Setup, fault: &Fault, client: &str) -> String {
         Fault::Wipe(key) => format!("the key {key} was lost"),
         Fault::Crash => format!("{client} crashed"),
         Fault::LoseReply(_) => format!("{client} never saw the reply"),
+        Fault::LoseRequest(_) => format!("{client}'s request never came to the server"),
+        Fault::TimeOut(_) => format!(
+            "{client} gave up waiting for the reply, closed the connection and opened another one"
+        ),
+        Fault::TooLate(_) => {
+            format!("the reply came to a connection that {client} had closed, and nobody saw it")
+        }
     }
 }

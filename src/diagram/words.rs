@@ -258,6 +258,9 @@ pub(super) fn actor(action: &Action) -> Option<Who> {
             ..
         }
         | Action::ClockRate { client, .. }
+        | Action::LoseRequest { client, .. }
+        | Action::Delay { client, .. }
+        | Action::Deliver { client, .. }
         | Action::LoseReply { client, .. } => Some(Who::Client(*client)),
         Action::Command { who, .. } => Some(*who),
         Action::Advance { .. }
@@ -274,9 +277,11 @@ pub(super) fn action(setup: &Setup, entry: &Entry) -> String {
         at.map_or(String::new(), |at| format!(" {}", point(setup, client, at)))
     };
     let mut words = match &entry.action {
-        action @ (Action::ClockJump { .. } | Action::ClockRate { .. }) => {
-            crate::scenario::print_action(setup, action)
-        }
+        action @ (Action::ClockJump { .. }
+        | Action::ClockRate { .. }
+        | Action::LoseRequest { .. }
+        | Action::Delay { .. }
+        | Action::Deliver { .. }) => crate::scenario::print_action(setup, action),
         Action::Step { client: id, step } => {
             format!("{} {}", client(setup, *id), label(setup, *id, *step))
         }

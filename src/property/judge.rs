@@ -10,7 +10,7 @@ use super::lock::{Acquisition, Holder, KeyChange, LockMemory};
 use super::stock::{StockMemory, protocol_of};
 use super::token::TokenMemory;
 use super::{LedgerEntry, Property, Verdict};
-use crate::sim::action::{ClientId, Who};
+use crate::sim::action::{ClientId, Leg, Who};
 use crate::sim::client::protocol::{Argument, Effect};
 use crate::sim::database::SqlReply;
 use crate::sim::event::{Answer, Event, Fact, Server, Value};
@@ -33,6 +33,8 @@ pub struct Judge {
     at_console: BTreeSet<ClientId>,
     /// Whether takings keep the numbers that they were given; see [`Judge::keep_numbers`].
     keeps_numbers: bool,
+    /// Requests that are under way, the oldest first.
+    under_way: Vec<UnderWay>,
 }
 
 /// What is remembered for one `watch` line.
@@ -50,6 +52,16 @@ struct HeldRow {
     /// For each watch line: the writer as a holder, and whether it was stale.
     standing: Vec<(Option<Holder>, bool)>,
     at_console: bool,
+    /// Whether it had been under way since its writer gave it up.
+    late: bool,
+}
+
+/// A step's request that is under way, and what its sender was when it sent it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct UnderWay {
+    client: ClientId,
+    step: usize,
+    standing: Vec<(Option<Holder>, bool)>,
 }
 
 /// A request that this action makes, as far as it is seen.
@@ -58,6 +70,8 @@ struct Asked {
     text: String,
     /// Whether it is a step, and goes to a Redis-like server.
     is_step: bool,
+    /// What its sender was when it sent it, where that is some time ago and the sender has given it up.
+    late: Option<Vec<(Option<Holder>, bool)>>,
     /// The tokens that it drew, by watch line.
     drawn: Vec<(usize, i64)>,
     /// What it made of watched locks, by watch line.
@@ -77,6 +91,7 @@ impl Judge {
             uncommitted: BTreeMap::new(),
             at_console: BTreeSet::new(),
             keeps_numbers: false,
+            under_way: Vec::new(),
         }
     }
 
@@ -103,6 +118,12 @@ impl Judge {
                 | Fact::Bound { .. }
                 | Fact::Aborted { .. }
                 | Fact::ReplyLost { .. }
+                | Fact::AnsweredNobody { .. }
+                | Fact::CameTooLate { .. }
+                | Fact::TimedOut { .. }
+                | Fact::ClockJumped { .. }
+                | Fact::ClockRateSet { .. }
+                | Fact::UntilMoved { .. }
                 | Fact::Refused { .. }
         )
     }
@@ -139,6 +160,9 @@ impl Judge {
         ];
         if !any(&writes) {
             self.uncommitted.clear();
+            for sent in &mut self.under_way {
+                sent.standing.clear();
+            }
         }
     }
 
@@ -206,6 +230,41 @@ impl Judge {
                     },
                 );
             }
+            Fact::Delayed {
+                client,
+                step,
+                leg: Leg::Request,
+            } => {
+                let who = Who::Client(*client);
+                self.under_way.push(UnderWay {
+                    client: *client,
+                    step: *step,
+                    standing: self.lines.iter().map(|line| standing(line, who)).collect(),
+                });
+            }
+            Fact::RequestLost { client, step } => {
+                self.no_longer_under_way(*client, *step);
+            }
+            Fact::Arrived {
+                client,
+                step,
+                server,
+                text,
+                late,
+            } => {
+                let sent = self.no_longer_under_way(*client, *step);
+                let who = Who::Client(*client);
+                let asks_store = matches!(server, Server::Store(_));
+                let request = self.sent(here.setup, who, Some(*step), text);
+                asked.insert(
+                    who,
+                    Asked {
+                        is_step: asks_store,
+                        late: sent.filter(|_| *late),
+                        ..request
+                    },
+                );
+            }
             Fact::KeyChanged {
                 who,
                 key,
@@ -226,7 +285,8 @@ impl Judge {
             Fact::Wrote { who, write } => {
                 if ledger::is_watched(here.setup, &write.table) {
                     let rows = ledger::rows_of(here.setup, &here.world.database, write);
-                    self.wrote(here, *who, rows, write.transaction, ledger);
+                    let late = asked.get(who).and_then(|request| request.late.as_deref());
+                    self.wrote(here, *who, rows, write.transaction, late, ledger);
                 }
             }
             Fact::Committed { who } => self.committed(here, *who, ledger),
@@ -250,7 +310,7 @@ impl Judge {
                 let row = asked
                     .get(who)
                     .and_then(|request| ledger::failed_write(here.setup, &request.text, error));
-                self.wrote(here, *who, row.into_iter().collect(), false, ledger);
+                self.wrote(here, *who, row.into_iter().collect(), false, None, ledger);
             }
             Fact::Charged {
                 who, charge, order, ..
@@ -366,6 +426,17 @@ impl Judge {
         }
     }
 
+    /// What the sender of the oldest request that is under way for this step was when it sent it; it is under way no longer.
+    fn no_longer_under_way(
+        &mut self,
+        client: ClientId,
+        step: usize,
+    ) -> Option<Vec<(Option<Holder>, bool)>> {
+        let is_it = |sent: &UnderWay| sent.client == client && sent.step == step;
+        let place = self.under_way.iter().position(is_it)?;
+        Some(self.under_way.remove(place).standing)
+    }
+
     /// Whether the client believes that it holds this lock: then it does not ask for it, it prolongs it.
     fn believes(&self, setup: &Setup, client: ClientId, key: &[u8]) -> bool {
         let mut lines = self.lines.iter().zip(&setup.watches);
@@ -446,6 +517,7 @@ impl Judge {
         who: Who,
         rows: Vec<RowWrite>,
         in_transaction: bool,
+        late: Option<&[(Option<Holder>, bool)]>,
         ledger: &mut Vec<LedgerEntry>,
     ) {
         let at_console = match who {
@@ -453,10 +525,19 @@ impl Judge {
             Who::Operator => true,
         };
         for row in rows {
+            let lines = self.lines.iter().enumerate();
             let held = HeldRow {
-                standing: self.lines.iter().map(|line| standing(line, who)).collect(),
+                standing: lines
+                    .map(
+                        |(place, line)| match late.and_then(|late| late.get(place)) {
+                            Some(sent) => line.lock.standing_since(*sent),
+                            None => standing(line, who),
+                        },
+                    )
+                    .collect(),
                 row,
                 at_console,
+                late: late.is_some(),
             };
             if in_transaction {
                 self.uncommitted.entry(who).or_default().push(held);
@@ -503,7 +584,8 @@ impl Judge {
             line.fence.wrote(here, &mut self.findings, &write);
         }
         self.count_stock(here, who, held);
-        ledger::entry(here, who, &held.row, token, stale, lease_end.as_deref())
+        let lease_end = lease_end.as_deref();
+        ledger::entry(here, who, &held.row, token, (stale, held.late), lease_end)
     }
 
     fn count_stock(&mut self, here: Here<'_>, who: Who, held: &HeldRow) {
@@ -596,6 +678,11 @@ impl Judge {
         }
         for place in 0..self.lines.len() {
             let mut in_play = self.lines[place].lock.acquisitions_in_play();
+            let under_way = self
+                .under_way
+                .iter()
+                .filter_map(|sent| sent.standing.get(place));
+            in_play.extend(under_way.filter_map(|(holder, _)| Some(holder.as_ref()?.acquisition)));
             let held = self.uncommitted.values().flatten();
             in_play.extend(
                 held.filter_map(|held| {
@@ -612,6 +699,11 @@ impl Judge {
             line.lock.renumber(next, new);
             line.tokens.renumber(new);
             line.fence.renumber(new);
+            for sent in &mut self.under_way {
+                if let Some((Some(holder), _)) = sent.standing.get_mut(place) {
+                    holder.acquisition = new(holder.acquisition);
+                }
+            }
             for held in self.uncommitted.values_mut().flatten() {
                 if let Some((Some(holder), _)) = held.standing.get_mut(place) {
                     holder.acquisition = new(holder.acquisition);

@@ -287,13 +287,13 @@ pub(super) fn role_of(setup: &Setup, table: &str, columns: &[String]) -> Role {
     }
 }
 
-/// What the ledger says of a write; `lease_end` is how the lease of a stale writer ended.
+/// What the ledger says of a write; `late` is one that its writer had given up, `lease_end` is how the lease of a stale writer ended.
 pub(super) fn entry(
     here: Here<'_>,
     who: Who,
     row: &RowWrite,
     token: Option<i64>,
-    stale: bool,
+    (stale, late): (bool, bool),
     lease_end: Option<&str>,
 ) -> LedgerEntry {
     let reasons = row.reasons();
@@ -307,7 +307,14 @@ pub(super) fn entry(
         accepted: row.accepted,
         stale,
         conditions: row.conditions.clone(),
-        because: sentence(here.who(who), row, token, &reasons, stale, lease_end),
+        because: sentence(
+            here.who(who),
+            row,
+            token,
+            &reasons,
+            (stale, late),
+            lease_end,
+        ),
         reasons,
     }
 }
@@ -317,7 +324,7 @@ fn sentence(
     row: &RowWrite,
     token: Option<i64>,
     reasons: &[Reason],
-    stale: bool,
+    (stale, late): (bool, bool),
     lease_end: Option<&str>,
 ) -> String {
     let with = token.map_or(String::new(), |token| format!(" with token {token}"));
@@ -344,6 +351,10 @@ fn sentence(
     };
     let staleness = match (stale, lease_end) {
         (false, _) => String::new(),
+        (true, end) if late => format!(
+            "; {name} had sent it while it held the lock, and its lease {}",
+            end.unwrap_or("was over by now")
+        ),
         (true, Some(end)) => {
             format!("; {name} still believed that it held the lock, but its lease {end}")
         }

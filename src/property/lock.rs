@@ -352,6 +352,18 @@ impl LockMemory {
         })
     }
 
+    /// What somebody is now who was this when they sent a request that has been under way since: as a holder, and whether their
+    /// lease is over.
+    pub fn standing_since(&self, (sent, _): (Option<Holder>, bool)) -> (Option<Holder>, bool) {
+        let holder = sent.map(|holder| Holder {
+            live: self
+                .live
+                .is_some_and(|lease| lease.acquisition == holder.acquisition),
+            ..holder
+        });
+        (holder, holder.is_some_and(|holder| !holder.live))
+    }
+
     /// Whether the client believes that it holds the lock while it does not.
     pub fn is_stale(&self, client: ClientId) -> bool {
         self.believers.contains(&client) && !self.holder(client).is_some_and(|holder| holder.live)

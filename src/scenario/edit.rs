@@ -332,6 +332,9 @@ fn names_client(choice: &Choice, name: &str) -> bool {
         | Choice::Crash(client)
         | Choice::Restart(client)
         | Choice::Lose { client, .. }
+        | Choice::LoseRequest { client, .. }
+        | Choice::Delay { client, .. }
+        | Choice::Deliver { client, .. }
         | Choice::ClockJump { whose: client, .. }
         | Choice::ClockRate { client, .. }
         | Choice::Command { who: client, .. } => client.text == name,

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::syntax::*;
 use super::*;
 use crate::search::{Finds, MOST, Reduction, Start};
-use crate::sim::action::ServerId;
+use crate::sim::action::{Leg, ServerId};
 use crate::sim::client::protocol::{Argument, Effect, Element, Pattern, Request};
 use crate::sim::event::Value;
 use crate::sim::world::World;
@@ -218,7 +218,7 @@ fn pattern() -> impl Strategy<Value = Pattern> {
             })
             .prop_map(|(first, second)| Pattern::Bind(vec![first, second])),
         option::of("[A-Z0-9]{1,6}").prop_map(Pattern::Error),
-        Just(Pattern::NoReply),
+        option::of(milliseconds()).prop_map(|within| Pattern::NoReply { within }),
         Just(Pattern::Else),
     ]
 }
@@ -229,6 +229,7 @@ fn element() -> impl Strategy<Value = Element> {
         any::<i64>().prop_map(Element::Integer),
         vec(any::<u8>(), 0..5).prop_map(Element::Text),
         Just(Element::Nil),
+        Just(Element::Me),
     ]
 }
 
@@ -327,6 +328,10 @@ fn clients() -> impl Strategy<Value = BlockKind> {
     })
 }
 
+fn leg() -> impl Strategy<Value = Leg> {
+    prop_oneof![Just(Leg::Request), Just(Leg::Reply)]
+}
+
 fn schedule_entry() -> impl Strategy<Value = ScheduleEntry> {
     let side = || prop_oneof![Just(Side::Before), Just(Side::After)];
     let choice = prop_oneof![
@@ -338,6 +343,13 @@ fn schedule_entry() -> impl Strategy<Value = ScheduleEntry> {
         name().prop_map(Choice::Crash),
         name().prop_map(Choice::Restart),
         (name(), name()).prop_map(|(client, label)| Choice::Lose { client, label }),
+        (name(), name()).prop_map(|(client, label)| Choice::LoseRequest { client, label }),
+        (name(), name(), leg()).prop_map(|(client, label, leg)| Choice::Delay {
+            client,
+            label,
+            leg
+        }),
+        (name(), name()).prop_map(|(client, label)| Choice::Deliver { client, label }),
         milliseconds().prop_map(Choice::Advance),
         (name(), milliseconds(), any::<bool>()).prop_map(|(whose, milliseconds, is_back)| {
             let milliseconds = milliseconds as i64;
@@ -366,7 +378,14 @@ fn schedule_entry() -> impl Strategy<Value = ScheduleEntry> {
     (choice, option::of(reply), option::of(comment())).prop_map(|(choice, expected, comment)| {
         let has_reply = matches!(
             choice,
-            Choice::Step { .. } | Choice::Lose { .. } | Choice::Command { .. }
+            Choice::Step { .. }
+                | Choice::Lose { .. }
+                | Choice::Delay {
+                    leg: Leg::Reply,
+                    ..
+                }
+                | Choice::Deliver { .. }
+                | Choice::Command { .. }
         );
         // An apostrophe in a comment would close the one in the reply.
         let is_open = expected.as_ref().is_some_and(|reply| reply.contains('\''));
@@ -650,6 +669,9 @@ fn action() -> impl Strategy<Value = (Action, usize)> {
         1 => client().prop_map(|client| Action::Crash { client }),
         1 => client().prop_map(|client| Action::Restart { client }),
         1 => client().prop_map(|client| Action::LoseReply { client, step: 0 }),
+        1 => client().prop_map(|client| Action::LoseRequest { client, step: 0 }),
+        2 => (client(), leg()).prop_map(|(client, leg)| Action::Delay { client, step: 0, leg }),
+        2 => client().prop_map(|client| Action::Deliver { client, step: 0 }),
         2 => prop_oneof![0..200_u64, 0..60_000_u64, Just(limits::DURATION)]
             .prop_map(|milliseconds| Action::Advance { milliseconds }),
         1 => Just(Action::AdvanceToNextDeadline),
@@ -703,6 +725,30 @@ fn fitted(setup: &Setup, world: &World, action: Action, choice: usize) -> Option
                 client,
                 step: next(client),
             }
+        }
+        Action::LoseRequest { client, .. } => {
+            let client = fit(client);
+            Action::LoseRequest {
+                client,
+                step: next(client),
+            }
+        }
+        Action::Delay { client, leg, .. } => {
+            let client = fit(client);
+            Action::Delay {
+                client,
+                step: next(client),
+                leg,
+            }
+        }
+        Action::Deliver { client, .. } => {
+            let client = fit(client);
+            let step = world
+                .network
+                .iter()
+                .find(|message| message.client == client)
+                .map_or(0, |message| message.step);
+            Action::Deliver { client, step }
         }
         Action::Pause { client, at } => {
             let client = fit(client);

@@ -260,7 +260,13 @@ mod tests {
             assert_eq!(pinned.as_deref(), Ok(story.text), "{name}");
             // Every request's reply is there.
             for line in &reading.schedule {
-                let asks = matches!(line.action, Action::Step { .. } | Action::Command { .. });
+                let asks = matches!(
+                    line.action,
+                    Action::Step { .. }
+                        | Action::Command { .. }
+                        | Action::LoseReply { .. }
+                        | Action::Deliver { .. }
+                );
                 assert_eq!(asks, line.expected.is_some(), "{name}: line {}", line.line);
             }
         }

@@ -393,6 +393,23 @@ fn choice(setup: &Setup, action: &Action) -> Choice {
             client: client(*id),
             label: label(*id, *step),
         },
+        Action::LoseRequest { client: id, step } => Choice::LoseRequest {
+            client: client(*id),
+            label: label(*id, *step),
+        },
+        Action::Delay {
+            client: id,
+            step,
+            leg,
+        } => Choice::Delay {
+            client: client(*id),
+            label: label(*id, *step),
+            leg: *leg,
+        },
+        Action::Deliver { client: id, step } => Choice::Deliver {
+            client: client(*id),
+            label: label(*id, *step),
+        },
         Action::Advance { milliseconds } => Choice::Advance(*milliseconds),
         Action::AdvanceToNextDeadline => Choice::AdvanceToNextDeadline,
         Action::ClockJump {

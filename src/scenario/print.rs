@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use crate::search::{Finds, Start};
+use crate::sim::action::Leg;
 use crate::sim::client::protocol::{Argument, Effect, Element, Pattern};
 use crate::sim::event::Value;
 use crate::sim::store::reply::quote;
@@ -245,7 +246,10 @@ pub(super) fn pattern(pattern: &Pattern) -> String {
         }
         Pattern::Error(None) => "error".to_owned(),
         Pattern::Error(Some(which)) => format!("error {which}"),
-        Pattern::NoReply => "no reply".to_owned(),
+        Pattern::NoReply { within: None } => "no reply".to_owned(),
+        Pattern::NoReply {
+            within: Some(milliseconds),
+        } => format!("no reply within {milliseconds}ms"),
         Pattern::Else => "else".to_owned(),
     }
 }
@@ -253,6 +257,7 @@ pub(super) fn pattern(pattern: &Pattern) -> String {
 fn element(element: &Element) -> String {
     match element {
         Element::Variable(name) => format!("{{{name}}}"),
+        Element::Me => "{me}".to_owned(),
         Element::Integer(number) => number.to_string(),
         Element::Text(bytes) => quote(bytes),
         Element::Nil => "nil".to_owned(),
@@ -324,6 +329,17 @@ pub(super) fn choice(choice: &Choice) -> String {
         Choice::Crash(client) => format!("crash {}", client.text),
         Choice::Restart(client) => format!("restart {}", client.text),
         Choice::Lose { client, label } => format!("lose {} {}", client.text, label.text),
+        Choice::LoseRequest { client, label } => {
+            format!("lose request {} {}", client.text, label.text)
+        }
+        Choice::Delay { client, label, leg } => {
+            let what = match leg {
+                Leg::Request => "request",
+                Leg::Reply => "reply",
+            };
+            format!("delay {what} {} {}", client.text, label.text)
+        }
+        Choice::Deliver { client, label } => format!("deliver {} {}", client.text, label.text),
         Choice::Advance(milliseconds) => format!("clock +{milliseconds}ms"),
         Choice::AdvanceToNextDeadline => "clock to next deadline".to_owned(),
         Choice::ClockJump {

@@ -229,6 +229,16 @@ impl<'a> Cursor<'a> {
     /// Reads a duration: `10000ms`, `10s` or `1m`, in milliseconds.
     pub fn duration(&mut self, errors: &mut Errors<'_>) -> Option<u64> {
         let word = self.take_while(|other| other != ' ' && other != ',');
+        self.duration_in(word, errors)
+    }
+
+    /// Reads a duration behind which a colon may stand.
+    pub fn duration_before_colon(&mut self, errors: &mut Errors<'_>) -> Option<u64> {
+        let word = self.take_while(|other| other != ' ' && other != ':');
+        self.duration_in(word, errors)
+    }
+
+    fn duration_in(&self, word: Named, errors: &mut Errors<'_>) -> Option<u64> {
         match duration(&word.text) {
             Some(milliseconds) if milliseconds <= limits::DURATION => Some(milliseconds),
             Some(_) => errors.add(

@@ -4,6 +4,7 @@
 //! see [`Place`].
 
 use crate::search::{Budget, Finds, Reduction, Start};
+use crate::sim::action::Leg;
 use crate::sim::client::protocol::{Effect, Pattern};
 use crate::sim::event::Value;
 
@@ -272,6 +273,29 @@ pub enum Choice {
     Restart(Named),
     /// `lose A token`.
     Lose {
+        /// `A`.
+        client: Named,
+        /// `token`.
+        label: Named,
+    },
+    /// `lose request A token`.
+    LoseRequest {
+        /// `A`.
+        client: Named,
+        /// `token`.
+        label: Named,
+    },
+    /// `delay request A token`, `delay reply A token`.
+    Delay {
+        /// `A`.
+        client: Named,
+        /// `token`.
+        label: Named,
+        /// Which half of the way.
+        leg: Leg,
+    },
+    /// `deliver A token`.
+    Deliver {
         /// `A`.
         client: Named,
         /// `token`.

@@ -640,10 +640,6 @@ fn protocols_that_are_wrong() {
         &["line 5, column 13: `{a}` is bound twice: expected each variable once"],
     );
     with(
-        "  a: GET b\n    on {me}",
-        &["line 5, column 8: `{me}` is the client's own name: expected another variable"],
-    );
-    with(
         "  a: GET b\n    on {a-b}",
         &[
             "line 5, column 8: this is no variable: expected a variable, such as `{token}`: letters, digits and `_` in braces",

@@ -370,6 +370,9 @@ impl Engine {
                 self.try_move(Move::Restart(client), fields, &mut after, each);
             }
         }
+        for place in 0..self.parts.under_way(fields) {
+            self.try_move(Move::Deliver(place), fields, &mut after, each);
+        }
         if self.parts.next_deadline(fields).is_some() {
             self.try_move(Move::Time(0), fields, &mut after, each);
         }

@@ -124,6 +124,9 @@ fn read_by_clause(clause: &Clause, follows: BTreeSet<String>) -> BTreeSet<String
     for name in clause.pattern.variables() {
         alive.remove(name);
     }
+    if clause.pattern.names_me() {
+        alive.insert("me".to_string());
+    }
     alive
 }
 

@@ -29,6 +29,8 @@ pub(super) enum Move {
     Lose(usize),
     /// A client that was paused goes on.
     Resume(usize),
+    /// A message that is under way arrives.
+    Deliver(usize),
     /// A client crashes.
     Crash(usize),
     /// A crashed client starts again.
@@ -65,6 +67,7 @@ impl Move {
             Move::Wipe(index) => (8, index),
             Move::ReseedRead(index) => (9, index),
             Move::ReseedWrite => (10, 0),
+            Move::Deliver(index) => (11, index),
         };
         kind << 10 | index as u16
     }
@@ -81,7 +84,11 @@ impl Move {
     /// What it costs, where that does not depend on the world.
     pub fn budget(self) -> Option<Budget> {
         match self {
-            Move::Step(_) | Move::Resume(_) | Move::Time(_) | Move::ReseedWrite => None,
+            Move::Step(_)
+            | Move::Resume(_)
+            | Move::Deliver(_)
+            | Move::Time(_)
+            | Move::ReseedWrite => None,
             Move::Lose(_) => Some(Budget::LostReplies),
             Move::Crash(_) => Some(Budget::Crashes),
             Move::Restart(_) => Some(Budget::Restarts),
@@ -194,6 +201,11 @@ impl Rules {
                 client: ClientId(client),
                 at: None,
             },
+            Move::Deliver(place) => {
+                let message = world.network.get(place)?;
+                let (client, step) = (message.client, message.step);
+                Action::Deliver { client, step }
+            }
             Move::Crash(client) => Action::Crash {
                 client: ClientId(client),
             },

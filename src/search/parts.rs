@@ -24,6 +24,7 @@ use crate::sim::client::{Client, Place};
 use crate::sim::database::{Database, SqlReply, Value};
 use crate::sim::event::{Answer, Event, Fact};
 use crate::sim::gateway::Gateway;
+use crate::sim::network::Message;
 use crate::sim::setup::Setup;
 use crate::sim::step::step;
 use crate::sim::store::Store;
@@ -37,10 +38,12 @@ pub(super) const GATEWAY: usize = 1;
 pub(super) const OPERATOR: usize = 2;
 /// The clock, where something reads it.
 pub(super) const CLOCK: usize = 3;
+/// What is under way.
+pub(super) const NETWORK: usize = 4;
 /// What the properties remember.
-pub(super) const JUDGE: usize = 4;
+pub(super) const JUDGE: usize = 5;
 /// The first Redis-like server; the others follow, then the clients, and then what was used of each budget.
-pub(super) const STORES: usize = 5;
+pub(super) const STORES: usize = 6;
 
 /// Different things, each with a number.
 struct Numbered<T> {
@@ -140,6 +143,7 @@ pub(super) struct Parts {
     gateways: Numbered<Gateway>,
     operators: Numbered<Operator>,
     clocks: Numbered<u64>,
+    networks: Numbered<Vec<Message>>,
     clients: Numbered<(usize, Arc<Client>)>,
     judges: Numbered<Judge>,
     told: Numbered<Vec<Vec<Event>>>,
@@ -173,6 +177,7 @@ impl Parts {
             gateways: Numbered::new(),
             operators: Numbered::new(),
             clocks: Numbered::new(),
+            networks: Numbered::new(),
             clients: Numbered::new(),
             judges: Numbered::new(),
             told: Numbered::new(),
@@ -242,6 +247,7 @@ impl Parts {
         fields[GATEWAY] = self.gateways.number(world.gateway.clone());
         fields[OPERATOR] = self.operators.number(operator);
         fields[CLOCK] = self.clocks.number(world.now);
+        fields[NETWORK] = self.networks.number(world.network.clone());
         for store in &world.stores {
             let number = self.stores.number(store.clone());
             fields.push(number);
@@ -324,7 +330,13 @@ impl Parts {
                 .iter()
                 .map(|number| self.clients.get(*number).1.clone())
                 .collect(),
+            network: self.networks.get(fields[NETWORK]).clone(),
         }
+    }
+
+    /// How many messages are under way.
+    pub fn under_way(&self, fields: &[u32]) -> usize {
+        self.networks.get(fields[NETWORK]).len()
     }
 
     /// What the operator has read.
@@ -457,8 +469,9 @@ impl Parts {
                 read.extend(stores);
                 read
             }
-            Move::Time(_) | Move::Delay(_) => return None,
+            Move::Time(_) | Move::Delay(_) | Move::Deliver(_) => return None,
         };
+        read.push(NETWORK);
         if self.reads.clock {
             read.push(CLOCK);
         }

@@ -821,6 +821,9 @@ pub fn client_of(action: &Action) -> Option<ClientId> {
     match action {
         Action::Step { client, .. }
         | Action::LoseReply { client, .. }
+        | Action::LoseRequest { client, .. }
+        | Action::Delay { client, .. }
+        | Action::Deliver { client, .. }
         | Action::Pause { client, .. }
         | Action::Resume { client, .. }
         | Action::Crash { client }

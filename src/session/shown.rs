@@ -217,7 +217,10 @@ impl Session {
                 action @ (Action::Step { .. }
                 | Action::Resume { .. }
                 | Action::Restart { .. }
-                | Action::LoseReply { .. }) => client_of(action),
+                | Action::LoseReply { .. }
+                | Action::LoseRequest { .. }
+                | Action::Delay { .. }
+                | Action::Deliver { .. }) => client_of(action),
                 _ => None,
             });
         let all = (0..self.world().clients.len()).map(ClientId);

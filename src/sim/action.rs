@@ -35,6 +35,15 @@ pub enum LatchPoint {
     After(usize),
 }
 
+/// One half of a request's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Leg {
+    /// From the client to the server.
+    Request,
+    /// From the server back.
+    Reply,
+}
+
 /// Who types at a console, or runs a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Who {
@@ -84,6 +93,30 @@ pub enum Action {
         /// Whose reply.
         client: ClientId,
         /// To which step.
+        step: usize,
+    },
+    /// `lose request A token`: the request of this step is lost, be it under way or about to be sent.
+    LoseRequest {
+        /// Whose request.
+        client: ClientId,
+        /// Which step.
+        step: usize,
+    },
+    /// `delay request A token`, `delay reply A token`: the client sends this step, and the request, or the reply to it, stays under
+    /// way until it is delivered or lost.
+    Delay {
+        /// Whose.
+        client: ClientId,
+        /// Which step.
+        step: usize,
+        /// What is delayed.
+        leg: Leg,
+    },
+    /// `deliver A token`: what is under way for this step arrives, the oldest first.
+    Deliver {
+        /// Whose.
+        client: ClientId,
+        /// Which step.
         step: usize,
     },
     /// `clock +10001ms`: time passes for everybody.

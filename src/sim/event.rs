@@ -1,6 +1,6 @@
 //! Facts that an action caused, in the past tense, in the order in which they happened.
 
-use super::action::{ClientId, ClockOf, LatchPoint, ServerId, Who};
+use super::action::{ClientId, ClockOf, LatchPoint, Leg, ServerId, Who};
 use super::database::{SqlReply, Value as SqlValue, WriteFact};
 use super::store::reply::Reply;
 use super::store::{Cause, KeyState};
@@ -232,6 +232,60 @@ pub enum Fact {
         /// Whose.
         client: ClientId,
         /// To which step.
+        step: usize,
+    },
+    /// A request was lost on its way.
+    RequestLost {
+        /// Whose.
+        client: ClientId,
+        /// Of which step.
+        step: usize,
+    },
+    /// A request that was just sent, or the reply that was just made to it, stays under way.
+    Delayed {
+        /// Whose.
+        client: ClientId,
+        /// Of which step.
+        step: usize,
+        /// What is under way.
+        leg: Leg,
+    },
+    /// A request that had been under way came to its server.
+    Arrived {
+        /// Whose.
+        client: ClientId,
+        /// Of which step.
+        step: usize,
+        /// Which server.
+        server: Server,
+        /// The request.
+        text: String,
+        /// Whether the client had closed the connection before.
+        late: bool,
+    },
+    /// A server answered on a connection that the client had closed: nobody sees it.
+    AnsweredNobody {
+        /// Whose request it was.
+        client: ClientId,
+        /// Of which step.
+        step: usize,
+        /// Which server.
+        server: Server,
+        /// The answer.
+        answer: Answer,
+    },
+    /// A reply that had been under way came to a connection that the client had closed.
+    CameTooLate {
+        /// Whose.
+        client: ClientId,
+        /// To which step.
+        step: usize,
+    },
+    /// A client gave up waiting for a reply, closed the connection and opened another one.
+    TimedOut {
+        /// Which client.
+        client: ClientId,
+        /// For the reply to which step it waited.
         step: usize,
     },
     /// A client began to believe that it holds a lock.

@@ -5,6 +5,7 @@ pub mod client;
 pub mod database;
 pub mod event;
 pub mod gateway;
+pub mod network;
 pub mod setup;
 pub mod step;
 pub mod store;

@@ -8,6 +8,7 @@ use super::client::Client;
 use super::database::{Database, DatabaseInput};
 use super::event::Event;
 use super::gateway::Gateway;
+use super::network::Message;
 use super::setup::Setup;
 use super::store::{Store, StoreInput};
 use super::time::START_OF_WALL_CLOCK;
@@ -26,6 +27,8 @@ pub struct World {
     pub gateway: Gateway,
     /// The clients, in the order of the setup.
     pub clients: Vec<Arc<Client>>,
+    /// What is under way, the oldest first.
+    pub network: Vec<Message>,
 }
 
 impl World {
@@ -41,6 +44,7 @@ impl World {
                 .iter()
                 .map(|declaration| Arc::new(Client::new(declaration)))
                 .collect(),
+            network: Vec::new(),
         };
         world.database.set_found_rows(setup.found_rows);
         for statement in &setup.statements {
@@ -98,9 +102,22 @@ pub fn connection_of(who: Who) -> ConnectionId {
     }
 }
 
-/// Whose connection this is.
+/// A connection that somebody has left behind: the first free one has number 1.
+pub fn left_behind(who: Who, number: u32) -> ConnectionId {
+    ConnectionId(connection_of(who).0 | number << OWNER_BITS)
+}
+
+/// Whether it is a connection that somebody has left behind.
+pub fn is_left_behind(connection: ConnectionId) -> bool {
+    connection.0 >> OWNER_BITS != 0
+}
+
+/// In how many bits of its number a connection names its owner.
+const OWNER_BITS: u32 = 16;
+
+/// Whose connection this is, or was.
 pub fn owner_of(connection: ConnectionId) -> Who {
-    match connection.0 {
+    match connection.0 & ((1 << OWNER_BITS) - 1) {
         0 => Who::Operator,
         place => Who::Client(ClientId(place as usize - 1)),
     }

@@ -4,7 +4,7 @@ use super::ink::{Ink, numbers};
 use super::words;
 use crate::diagram::{
     Fate, Fault, Holder, Kind, Lane, LanePlaces, LatchChange, LeaseEnd, Part, Run, Shown,
-    TokenPlace, WriteVerdict,
+    TokenPlace, Way, WriteVerdict,
 };
 use crate::sim::action::{ClientId, ServerId, Who};
 use crate::sim::event::BeliefEnd;
@@ -52,7 +52,7 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
         Kind::Crashed { .. } => crashed(ink, &at),
         Kind::Sleep { .. } | Kind::Wait { .. } => waits(ink, &at, &part.label),
         Kind::Carry { .. } => carry(ink, &at),
-        Kind::Request { .. } => request(ink, &at, part),
+        Kind::Request { way, .. } => request(ink, &at, part, *way),
         Kind::Reply { fate, who, .. } => reply(ink, &at, part, *fate, *who),
         Kind::Delivery { lost, .. } => delivery(ink, &at, part, *lost),
         Kind::Call { .. } | Kind::More(_) => {
@@ -81,8 +81,13 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
         }
         Kind::Fault(Fault::Expire(_) | Fault::Wipe(_)) => fault(ink, &at, part),
         // What it led to is drawn.
-        Kind::Fault(Fault::Crash | Fault::LoseReply(_)) => {}
-        Kind::Fault(Fault::ClockJump { .. } | Fault::ClockRate { .. }) => {
+        Kind::Fault(Fault::Crash | Fault::LoseReply(_) | Fault::LoseRequest(_)) => {}
+        Kind::Fault(
+            Fault::ClockJump { .. }
+            | Fault::ClockRate { .. }
+            | Fault::TimeOut(_)
+            | Fault::TooLate(_),
+        ) => {
             ink.text("p-halo", at.x + 14, at.y + 4, part.label.clone());
         }
         Kind::Latch { change, .. } => latch(ink, &at, *change, &part.label),
@@ -352,7 +357,7 @@ fn words_towards(ink: &mut Ink, class: &str, x: i32, other: i32, y: i32, words: 
     }
 }
 
-fn request(ink: &mut Ink, at: &At<'_>, part: &Part) {
+fn request(ink: &mut Ink, at: &At<'_>, part: &Part, way: Way) {
     let Some(to) = at.places.x(part.to) else {
         return;
     };
@@ -367,13 +372,45 @@ fn request(ink: &mut Ink, at: &At<'_>, part: &Part) {
     if part.token.is_some() {
         thread(ink, (at.x, at.y), (to - 8, at.bottom));
     }
-    arrow(ink, (at.x, at.y), (to, at.bottom), "p-message", "p-head");
+    match way {
+        Way::Straight | Way::Arriving => {
+            arrow(ink, (at.x, at.y), (to, at.bottom), "p-message", "p-head");
+        }
+        Way::ArrivingLate => arrow(
+            ink,
+            (at.x, at.y),
+            (to, at.bottom),
+            "p-message p-message--lost",
+            "p-head p-head--fault",
+        ),
+        Way::Delayed | Way::Lost => short_request(ink, at, to, way == Way::Lost),
+    }
     let x = if part.lane == Lane::Operator {
         at.x - 6
     } else {
         at.x
     };
     words_towards(ink, "p-mono p-halo", x, to, at.y - 5, part.label.clone());
+}
+
+/// A request that does not come to its server: it stops at a bar where it stays under way, at a cross where it is lost.
+fn short_request(ink: &mut Ink, at: &At<'_>, to: i32, lost: bool) {
+    let stop = at.x + (to - at.x) * 3 / 5;
+    let class = match lost {
+        true => "p-message p-message--lost",
+        false => "p-message",
+    };
+    ink.path(
+        class,
+        numbers(&[("M", at.x), (" ", at.y), ("L", stop), (" ", at.bottom)]),
+    );
+    if lost {
+        return cross(ink, stop, at.bottom);
+    }
+    ink.path(
+        "p-message",
+        numbers(&[("M", stop), (" ", at.bottom - 5), ("v", 10)]),
+    );
 }
 
 fn thread(ink: &mut Ink, from: (i32, i32), to: (i32, i32)) {
@@ -424,7 +461,7 @@ fn reply(ink: &mut Ink, at: &At<'_>, part: &Part, fate: Fate, who: Who) {
                 words_towards(ink, "p-mono p-halo", x, at.x, at.bottom - 5, label());
             }
         }
-        Fate::Held => {
+        Fate::Held | Fate::Delayed => {
             // It stops short of the client; the latch stands on the client's line.
             let stop = to + back * 22;
             ink.path(
@@ -441,10 +478,15 @@ fn reply(ink: &mut Ink, at: &At<'_>, part: &Part, fate: Fate, who: Who) {
                 stop,
                 at.x,
                 at.bottom - 5,
-                label() + " held",
+                label()
+                    + if fate == Fate::Held {
+                        " held"
+                    } else {
+                        " under way"
+                    },
             );
         }
-        Fate::Lost => {
+        Fate::Lost | Fate::Unseen => {
             let stop = to + (at.x - to) / 3;
             ink.path(
                 "p-message p-message--reply p-message--lost",
@@ -460,7 +502,10 @@ fn reply(ink: &mut Ink, at: &At<'_>, part: &Part, fate: Fate, who: Who) {
                 "p-halo p-word--rejected",
                 stop + 12,
                 at.bottom + 16,
-                "reply lost".to_string(),
+                match fate {
+                    Fate::Unseen => label() + ", for nobody",
+                    _ => "reply lost".to_string(),
+                },
             );
         }
     }

@@ -215,7 +215,11 @@ fn tick_of(entry: &Entry) -> Tick {
             (false, _) => Tick::Rejected,
         });
     let action = match &entry.action {
-        Action::Step { client, .. } | Action::LoseReply { client, .. } => Tick::Client(*client),
+        Action::Step { client, .. }
+        | Action::LoseReply { client, .. }
+        | Action::LoseRequest { client, .. }
+        | Action::Delay { client, .. }
+        | Action::Deliver { client, .. } => Tick::Client(*client),
         Action::Command {
             who: Who::Client(client),
             ..

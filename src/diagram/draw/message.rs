@@ -1,16 +1,23 @@
 //! Requests and replies: to a server and back, at once, late, or never.
 
 use crate::diagram::layout::MOST_DRAWN;
-use crate::diagram::part::{Ended, Fate, Fault, Kind, Lane, PartId};
+use crate::diagram::part::{Ended, Fate, Fault, Kind, Lane, PartId, Way};
 use crate::diagram::{Slot, words};
-use crate::sim::action::{ClientId, LatchPoint, Who};
+use crate::sim::action::{ClientId, LatchPoint, Leg, Who};
 use crate::sim::database::SqlReply;
 use crate::sim::event::{Answer, Event, Fact, Server};
 
 use super::Pen;
 
 impl Pen<'_> {
-    pub(super) fn sent(&mut self, who: Who, step: Option<usize>, server: Server, text: &str) {
+    pub(super) fn sent(
+        &mut self,
+        (who, step): (Who, Option<usize>),
+        server: Server,
+        text: &str,
+        way: Way,
+        causes: Vec<PartId>,
+    ) {
         if server == Server::Gateway {
             self.diagram.first_at_gateway = self.diagram.first_at_gateway.or(self.action);
         }
@@ -20,9 +27,93 @@ impl Pen<'_> {
             step,
             server,
             text: text.to_string(),
+            way,
         };
-        let request = self.arrow(lanes, kind, words::request(server, text), Vec::new());
-        self.diagram.open(Slot::Asked(who, step.is_some()), request);
+        let request = self.arrow(lanes, kind, words::request(server, text), causes);
+        let slot = match (way, who, step) {
+            (Way::ArrivingLate, Who::Client(client), _) => Slot::Late(client),
+            _ => Slot::Asked(who, step.is_some()),
+        };
+        self.diagram.open(slot, request);
+    }
+
+    /// A request that had been under way comes to its server.
+    pub(super) fn arrived(
+        &mut self,
+        client: ClientId,
+        step: usize,
+        server: Server,
+        text: &str,
+        late: bool,
+    ) {
+        let who = Who::Client(client);
+        let (slot, way) = match late {
+            true => (Slot::GivenUp(client, step), Way::ArrivingLate),
+            false => (Slot::Asked(who, true), Way::Arriving),
+        };
+        let causes = self.diagram.close(slot).into_iter().collect();
+        self.sent((who, Some(step)), server, text, way, causes);
+    }
+
+    /// A server answers on a connection that the client has closed.
+    pub(super) fn answered_nobody(
+        &mut self,
+        client: ClientId,
+        step: usize,
+        server: Server,
+        answer: &Answer,
+    ) {
+        let who = Who::Client(client);
+        let asked = self.diagram.close(Slot::Late(client));
+        let mut causes: Vec<PartId> = asked.into_iter().collect();
+        causes.extend(self.done_for(who));
+        let text = answer.print_short();
+        let label = words::short(&text);
+        let kind = Kind::Reply {
+            who,
+            step: Some(step),
+            server,
+            answer: text,
+            fate: Fate::Unseen,
+        };
+        self.arrow(
+            (Lane::of_server(server, who), Lane::of(who)),
+            kind,
+            label,
+            causes,
+        );
+        for counter in 0..self.diagram.counters.len() {
+            self.diagram.close(Slot::Drawn(client, counter));
+        }
+    }
+
+    /// A client gives up waiting: what it asked for may still come.
+    pub(super) fn timed_out(&mut self, client: ClientId, step: usize) {
+        let who = Who::Client(client);
+        self.end_bar(Slot::Wait(who, true), Ended::TimedOut);
+        let asked = self.diagram.close(Slot::Asked(who, true));
+        if let Some(asked) = asked {
+            self.diagram.open(Slot::GivenUp(client, step), asked);
+        }
+        let held = self.diagram.close(Slot::Held(client));
+        let token = held.and_then(|held| self.diagram.part(held)?.token);
+        if let Some(token) = token {
+            self.drop_tokens(client, Some(token));
+        }
+        self.network_fault(client, Fault::TimeOut(step), "gives up waiting");
+    }
+
+    pub(super) fn network_fault(&mut self, client: ClientId, fault: Fault, label: &str) {
+        let mark = self.mark(Lane::Client(client), Kind::Fault(fault), label, Vec::new());
+        self.fault = Some(mark);
+        self.seen.insert(client, mark);
+    }
+
+    fn done_for(&mut self, who: Who) -> Vec<PartId> {
+        self.done
+            .extract_if(.., |(of, _)| *of == who)
+            .map(|(_, part)| part)
+            .collect()
     }
 
     pub(super) fn script_called(
@@ -92,11 +183,7 @@ impl Pen<'_> {
         if let Answer::Database(SqlReply::Rows { rows, .. }) = answer {
             causes.push(self.read(who, asked, rows.len(), &answer.print_short()));
         }
-        causes.extend(
-            self.done
-                .extract_if(.., |(of, _)| *of == who)
-                .map(|(_, part)| part),
-        );
+        causes.extend(self.done_for(who));
         let text = answer.print_short();
         let label = words::short(&text);
         let lanes = (Lane::of_server(server, who), Lane::of(who));
@@ -139,8 +226,8 @@ impl Pen<'_> {
             Fate::Seen => {
                 self.seen.insert(client, reply);
             }
-            Fate::Held => self.diagram.open(Slot::Held(client), reply),
-            Fate::Lost => {}
+            Fate::Held | Fate::Delayed => self.diagram.open(Slot::Held(client), reply),
+            Fate::Lost | Fate::Unseen => {}
         }
         for counter in 0..self.diagram.counters.len() {
             let Some(drawn) = self.diagram.close(Slot::Drawn(client, counter)) else {
@@ -214,6 +301,11 @@ pub(super) fn fate_of(events: &[Event], place: usize, who: Who, step: Option<usi
                 client: of,
                 step: to,
             } if (*of, *to) == (client, step) => Some(Fate::Lost),
+            Fact::Delayed {
+                client: of,
+                step: to,
+                leg: Leg::Reply,
+            } if (*of, *to) == (client, step) => Some(Fate::Delayed),
             Fact::Saw {
                 client: of,
                 step: to,
@@ -226,4 +318,15 @@ pub(super) fn fate_of(events: &[Event], place: usize, who: Who, step: Option<usi
             _ => None,
         });
     told.unwrap_or(Fate::Seen)
+}
+
+/// What becomes of the request that is sent here.
+pub(super) fn way_of(events: &[Event], place: usize) -> Way {
+    match events.get(place + 1).map(|event| &event.fact) {
+        Some(Fact::Delayed {
+            leg: Leg::Request, ..
+        }) => Way::Delayed,
+        Some(Fact::RequestLost { .. }) => Way::Lost,
+        _ => Way::Straight,
+    }
 }

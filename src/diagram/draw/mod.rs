@@ -199,7 +199,31 @@ impl<'a> Pen<'a> {
                 step,
                 server,
                 text,
-            } => self.sent(*who, *step, *server, text),
+            } => {
+                let way = message::way_of(events, place);
+                self.sent((*who, *step), *server, text, way, Vec::new());
+            }
+            Fact::Arrived {
+                client,
+                step,
+                server,
+                text,
+                late,
+            } => self.arrived(*client, *step, *server, text, *late),
+            Fact::AnsweredNobody {
+                client,
+                step,
+                server,
+                answer,
+            } => self.answered_nobody(*client, *step, *server, answer),
+            Fact::TimedOut { client, step } => self.timed_out(*client, *step),
+            Fact::RequestLost { client, step } => {
+                self.network_fault(*client, Fault::LoseRequest(*step), "request lost");
+            }
+            Fact::CameTooLate { client, step } => {
+                self.network_fault(*client, Fault::TooLate(*step), "reply too late");
+            }
+            Fact::Delayed { .. } => {}
             Fact::KeyChanged {
                 server,
                 who,

@@ -148,7 +148,10 @@ impl Compiler<'_, '_, '_> {
     fn unreachable_clause(&mut self, clauses: &[&WrittenClause]) {
         for (place, clause) in clauses.iter().enumerate() {
             let takes_all = |other: &&&WrittenClause| {
-                other.pattern == clause.pattern || other.pattern == Pattern::Else
+                let is_lost = |pattern: &Pattern| matches!(pattern, Pattern::NoReply { .. });
+                other.pattern == clause.pattern
+                    || other.pattern == Pattern::Else
+                    || is_lost(&other.pattern) && is_lost(&clause.pattern)
             };
             if let Some(other) = clauses.iter().take(place).find(takes_all) {
                 let message = format!(

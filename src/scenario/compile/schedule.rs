@@ -156,6 +156,22 @@ fn action_with(
                 step: names.step(client, label)?,
             }
         }
+        Choice::LoseRequest { client, label } => {
+            let client = names.client(client)?;
+            let step = names.step(client, label)?;
+            Action::LoseRequest { client, step }
+        }
+        Choice::Delay { client, label, leg } => {
+            let client = names.client(client)?;
+            let step = names.step(client, label)?;
+            let leg = *leg;
+            Action::Delay { client, step, leg }
+        }
+        Choice::Deliver { client, label } => {
+            let client = names.client(client)?;
+            let step = names.step(client, label)?;
+            Action::Deliver { client, step }
+        }
         Choice::Advance(milliseconds) => Action::Advance {
             milliseconds: *milliseconds,
         },

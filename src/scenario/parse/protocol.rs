@@ -170,7 +170,7 @@ fn pattern(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> 
             };
         }
         Some('{') => {
-            let first = Element::Variable(bound_variable(cursor, errors)?);
+            let first = bound(cursor, errors)?;
             return match cursor.eat(",") {
                 true => elements(first, cursor, errors),
                 false => Some(Pattern::Bind(vec![first])),
@@ -185,7 +185,11 @@ fn pattern(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> 
         };
     }
     if cursor.eat_words("no reply") {
-        return Some(Pattern::NoReply);
+        let within = match cursor.eat_words("within") {
+            true => Some(cursor.duration_before_colon(errors)?),
+            false => None,
+        };
+        return Some(Pattern::NoReply { within });
     }
     if cursor.eat_words("else") {
         return Some(Pattern::Else);
@@ -253,7 +257,7 @@ fn element(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Element> 
             let text = cursor.word("a text", ":,", errors)?.bytes;
             return Some(Element::Text(text));
         }
-        Some('{') => return Some(Element::Variable(bound_variable(cursor, errors)?)),
+        Some('{') => return bound(cursor, errors),
         _ => {}
     }
     if cursor.eat_words("nil") {
@@ -269,14 +273,13 @@ fn element(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Element> 
     }
 }
 
-/// `{name}`, which a reply is bound to.
-fn bound_variable(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<String> {
-    let place = cursor.here();
+/// `{name}`, which an element is bound to, or `{me}`, with which it is compared.
+fn bound(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Element> {
     let name = variable(cursor, errors)?;
-    match name.as_str() {
-        "me" => errors.add(place, "`{me}` is the client's own name", "another variable"),
-        _ => Some(name),
-    }
+    Some(match name.as_str() {
+        "me" => Element::Me,
+        _ => Element::Variable(name),
+    })
 }
 
 /// `{name}`.

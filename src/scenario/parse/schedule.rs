@@ -1,5 +1,7 @@
 //! One line of the schedule.
 
+use crate::sim::action::Leg;
+
 use super::super::error::{Errors, Place, quoted};
 use super::super::lines::{Line, Quotes, end_of_quote, without_comment};
 use super::super::scan::{Cursor, whole_number};
@@ -99,7 +101,14 @@ pub(in super::super) fn schedule_entry(
 fn has_reply(choice: &Choice) -> bool {
     matches!(
         choice,
-        Choice::Step { .. } | Choice::Command { .. } | Choice::Lose { .. }
+        Choice::Step { .. }
+            | Choice::Command { .. }
+            | Choice::Lose { .. }
+            | Choice::Delay {
+                leg: Leg::Reply,
+                ..
+            }
+            | Choice::Deliver { .. }
     )
 }
 
@@ -126,6 +135,20 @@ fn choice(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
         }
         "crash" => Choice::Crash(client(&mut ahead, errors)?),
         "restart" => Choice::Restart(client(&mut ahead, errors)?),
+        "lose" if is_about_request(&ahead) => {
+            ahead.eat_words("request");
+            let (client, label) = step_of(&mut ahead, errors)?;
+            Choice::LoseRequest { client, label }
+        }
+        "delay" if words_left(&ahead) > 1 => {
+            let leg = leg(&mut ahead, errors)?;
+            let (client, label) = step_of(&mut ahead, errors)?;
+            Choice::Delay { client, label, leg }
+        }
+        "deliver" if words_left(&ahead) > 1 => {
+            let (client, label) = step_of(&mut ahead, errors)?;
+            Choice::Deliver { client, label }
+        }
         "lose" => {
             let client = client(&mut ahead, errors)?;
             Choice::Lose {
@@ -145,6 +168,36 @@ fn choice(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
     *cursor = ahead;
     cursor.end("the end of the action", errors)?;
     Some(choice)
+}
+
+/// How many words are left. A client may be called as an action that came later: its steps are two words, and those actions more.
+fn words_left(cursor: &Cursor<'_>) -> usize {
+    let words = cursor.rest().split(' ');
+    words.filter(|word| !word.is_empty()).count()
+}
+
+/// Whether what stands behind `lose` is `request A token`, and not a step of a client called `request`.
+fn is_about_request(cursor: &Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    ahead.eat_words("request") && words_left(&ahead) > 1
+}
+
+/// `request` or `reply`.
+fn leg(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Leg> {
+    if cursor.eat_words("request") {
+        return Some(Leg::Request);
+    }
+    if cursor.eat_words("reply") {
+        return Some(Leg::Reply);
+    }
+    let expected = "`request` or `reply`, and a client's step, such as `delay request A acquire`";
+    errors.add(cursor.here(), "it is not said what is delayed", expected)
+}
+
+/// A client and one of its steps.
+fn step_of(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<(Named, Named)> {
+    let client = client(cursor, errors)?;
+    Some((client, label(cursor, errors)?))
 }
 
 fn step(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {

@@ -65,12 +65,15 @@ pub enum Place {
         /// Milliseconds since the request was sent, by its own clock; negative when that has jumped back since.
         age: i64,
     },
-    /// The server has not answered yet: something that another one holds is in the way.
+    /// No reply has come: something that another one holds is in the way at the server, or the request or the reply is under way or
+    /// lost.
     Blocked {
         /// The step.
         step: usize,
         /// Milliseconds since the request was sent, by its own clock; negative when that has jumped back since.
         age: i64,
+        /// Milliseconds of its own timer until it gives up waiting; `None`: it never does.
+        patience: Option<u64>,
     },
     /// It waits on its own timer.
     Sleeping {
@@ -249,10 +252,14 @@ impl Client {
         )
     }
 
-    /// How much time has to pass until its own timer runs out, if it waits on one, in milliseconds.
+    /// How much time has to pass until its own timer runs out, if it waits on one or gives up waiting then, in milliseconds.
     pub fn next_wake(&self) -> Option<u64> {
         match self.place {
             Place::Sleeping { remaining, .. } => Some(self.clock.time_for(remaining)),
+            Place::Blocked {
+                patience: Some(patience),
+                ..
+            } => Some(self.clock.time_for(patience)),
             _ => None,
         }
     }
@@ -274,7 +281,12 @@ impl Client {
     /// [`Client::next_wake`] at once.
     pub fn elapse(&mut self, milliseconds: u64) {
         let own = self.clock.pass(milliseconds);
-        if let Place::Sleeping { remaining, .. } = &mut self.place {
+        if let Place::Sleeping { remaining, .. }
+        | Place::Blocked {
+            patience: Some(remaining),
+            ..
+        } = &mut self.place
+        {
             *remaining = remaining.saturating_sub(own);
         }
         self.count(i64::try_from(own).unwrap_or(i64::MAX));

@@ -58,6 +58,16 @@ pub struct Step {
     pub clauses: Vec<Clause>,
 }
 
+impl Step {
+    /// How long a client waits for the reply, in milliseconds of its own timer; `None`: as long as it takes.
+    pub fn patience(&self) -> Option<u64> {
+        self.clauses.iter().find_map(|clause| match clause.pattern {
+            Pattern::NoReply { within } => within,
+            _ => None,
+        })
+    }
+}
+
 /// What is sent, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -116,8 +126,12 @@ pub enum Pattern {
     Bind(Vec<Element>),
     /// `error` or `error WRONGTYPE` or `error 1062`: an error, with this prefix or number if one is named.
     Error(Option<String>),
-    /// `no reply`: the reply was lost.
-    NoReply,
+    /// `no reply`: the reply was lost, and the client learns of it at once, as from a connection that is reset. `no reply within 500ms`:
+    /// the client waits so long for the reply, and then gives up, whatever became of it.
+    NoReply {
+        /// Milliseconds of the client's own timer.
+        within: Option<u64>,
+    },
     /// `else`: whatever no clause above took.
     Else,
 }
@@ -127,6 +141,8 @@ pub enum Pattern {
 pub enum Element {
     /// `{token}`: whatever it is; binds it.
     Variable(String),
+    /// `{me}`: the client's own name in this attempt.
+    Me,
     /// `-1`: this integer.
     Integer(i64),
     /// `"text"`: this string.
@@ -136,6 +152,11 @@ pub enum Element {
 }
 
 impl Pattern {
+    /// Whether it compares something with the client's own name.
+    pub fn names_me(&self) -> bool {
+        matches!(self, Pattern::Bind(elements) if elements.contains(&Element::Me))
+    }
+
     /// The variables that it binds, in order.
     pub fn variables(&self) -> Vec<&str> {
         let elements = match self {

@@ -79,6 +79,13 @@ pub enum DatabaseInput<'a> {
         /// Milliseconds.
         ms: u64,
     },
+    /// A client has given a connection up while a statement is under way on it: its transaction and locks go on under another number.
+    LeaveBehind {
+        /// The connection that the client gives up.
+        connection: ConnectionId,
+        /// Its number from now on, which nobody has.
+        left: ConnectionId,
+    },
     /// The server's wall clock jumps. Lock waits go by another clock, as in MySQL, and last as long as before.
     ClockJump {
         /// Milliseconds; forward where positive.
@@ -164,6 +171,7 @@ impl Database {
         let state = Arc::make_mut(&mut self.state);
         match input {
             DatabaseInput::Elapse { ms } => state.elapse(ms, &mut output),
+            DatabaseInput::LeaveBehind { connection, left } => state.leave_behind(connection, left),
             DatabaseInput::ClockJump { ms } => state.clock += ms,
             DatabaseInput::Disconnect { connection } => state.disconnect(connection, &mut output),
             DatabaseInput::Statement {

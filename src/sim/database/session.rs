@@ -559,6 +559,25 @@ impl State {
     }
 
     /// The connection is gone: its transaction is rolled back, its locks are given up.
+    /// A connection's session, locks and waits go on under another number.
+    pub(super) fn leave_behind(&mut self, connection: ConnectionId, left: ConnectionId) {
+        let session = self.take_session(connection);
+        self.put_session(left, session);
+        let renumber = |owner: &mut ConnectionId| {
+            if *owner == connection {
+                *owner = left;
+            }
+        };
+        self.locks.iter_mut().for_each(|(owner, _)| renumber(owner));
+        self.locks.sort();
+        for waiting in &mut self.waiting {
+            renumber(&mut waiting.connection);
+        }
+        for named in &mut self.named {
+            renumber(&mut named.owner);
+        }
+    }
+
     pub(super) fn disconnect(&mut self, connection: ConnectionId, output: &mut DatabaseOutput) {
         self.waiting
             .retain(|waiting| waiting.connection != connection);

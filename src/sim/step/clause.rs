@@ -2,7 +2,7 @@
 
 use super::Stage;
 use super::pattern::{failure, fits, values_in};
-use super::request::Values;
+use super::request::{Course, Values};
 use crate::sim::action::{ClientId, LatchPoint, Who};
 use crate::sim::client::protocol::{Clause, Effect, Element, Flow, Pattern, Protocol};
 use crate::sim::client::{AfterSleep, Belief, Place, name_in_attempt};
@@ -20,7 +20,7 @@ impl Stage<'_> {
     ) {
         if lose {
             self.note(Fact::ReplyLost { client, step });
-            return self.deliver(client, step, Answer::Lost, age);
+            return self.hear_nothing(client, step, age);
         }
         let point = LatchPoint::After(step);
         if self.world.clients[client.0].latches.contains(&point) {
@@ -33,8 +33,11 @@ impl Stage<'_> {
     }
 
     pub(super) fn lose_reply(&mut self, client: ClientId, step: usize) {
+        if self.message(client, step).is_some() {
+            return self.deliver_message(client, step, true);
+        }
         let Place::InFlight { age, .. } = self.world.clients[client.0].place else {
-            return self.send(client, step, true);
+            return self.send(client, step, Course::LoseReply);
         };
         self.change(client, |state| {
             state.latches.remove(&LatchPoint::After(step));
@@ -48,9 +51,10 @@ impl Stage<'_> {
             return;
         };
         let clauses = &protocol.steps[step].clauses;
+        let me = self.world.clients[client.0].variables.get("me");
         let fitting = clauses
             .iter()
-            .position(|clause| fits(&clause.pattern, &answer));
+            .position(|clause| fits(&clause.pattern, &answer, me));
         self.note(Fact::Saw {
             client,
             step,

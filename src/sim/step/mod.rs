@@ -9,14 +9,17 @@
 
 mod clause;
 mod clock;
+mod network;
 mod pattern;
 mod possible;
 mod request;
 mod server;
 
+use request::Course;
+
 use std::sync::Arc;
 
-use super::action::{Action, ClientId, LatchPoint, ServerId, Who};
+use super::action::{Action, ClientId, LatchPoint, Leg, ServerId, Who};
 use super::client::protocol::Protocol;
 use super::client::{AfterSleep, Client, Place};
 use super::database::DatabaseInput;
@@ -24,7 +27,7 @@ use super::event::{Answer, BeliefEnd, Event, Fact, Server};
 use super::setup::Setup;
 use super::store::StoreInput;
 use super::store::reply::Reply;
-use super::world::{World, connection_of};
+use super::world::World;
 
 /// What an action made of a world: the next world, and what happened, in order. An action that is not possible gives the same
 /// world and one [`Fact::Refused`]. A pure function: the same arguments give the same result, in every build, for ever.
@@ -81,8 +84,17 @@ impl Stage<'_> {
     fn act(&mut self, action: &Action) -> Result<(), String> {
         self.refuse(action)?;
         match action {
-            Action::Step { client, step } => self.send(*client, *step, false),
+            Action::Step { client, step } => self.send(*client, *step, Course::Straight),
             Action::LoseReply { client, step } => self.lose_reply(*client, *step),
+            Action::LoseRequest { client, step } => self.lose_request(*client, *step),
+            Action::Delay { client, step, leg } => {
+                let course = match leg {
+                    Leg::Request => Course::DelayRequest,
+                    Leg::Reply => Course::DelayReply,
+                };
+                self.send(*client, *step, course);
+            }
+            Action::Deliver { client, step } => self.deliver_message(*client, *step, false),
             Action::Pause { client, at } => self.pause(*client, *at),
             Action::Resume { client, at } => self.resume(*client, *at),
             Action::Crash { client } => self.crash(*client),
@@ -148,16 +160,10 @@ impl Stage<'_> {
             state.order = None;
             state.console_waits = false;
         });
-        let who = Some(Who::Client(client));
-        let connection = connection_of(Who::Client(client));
         for server in self.servers() {
-            self.apply_to_store(who, server, StoreInput::Disconnect { connection });
+            self.close_connection(client, Server::Store(server));
         }
-        let output = self
-            .world
-            .database
-            .apply(DatabaseInput::Disconnect { connection });
-        self.after_database(Some(Who::Client(client)), output);
+        self.close_connection(client, Server::Database);
     }
 
     /// Lets time pass from deadline to deadline, so that each thing that time does happens at its own moment. Bounded: each
@@ -177,7 +183,7 @@ impl Stage<'_> {
 
     fn elapse(&mut self, milliseconds: u64) {
         self.world.now += milliseconds;
-        let sleeping: Vec<bool> = self
+        let timed: Vec<bool> = self
             .world
             .clients
             .iter()
@@ -196,16 +202,18 @@ impl Stage<'_> {
             .database
             .apply(DatabaseInput::Elapse { ms: milliseconds });
         self.after_database(None, output);
-        for (place, slept) in sleeping.into_iter().enumerate() {
-            if slept && self.world.clients[place].next_wake() == Some(0) {
+        for (place, had_timer) in timed.into_iter().enumerate() {
+            if had_timer && self.world.clients[place].next_wake() == Some(0) {
                 self.wake(ClientId(place));
             }
         }
     }
 
     fn wake(&mut self, client: ClientId) {
-        let Place::Sleeping { then, .. } = self.world.clients[client.0].place else {
-            return;
+        let then = match self.world.clients[client.0].place {
+            Place::Sleeping { then, .. } => then,
+            Place::Blocked { step, age, .. } => return self.time_out(client, step, age),
+            _ => return,
         };
         self.note(Fact::Woke { client });
         match then {
@@ -248,20 +256,6 @@ impl Stage<'_> {
             server,
             answer: answer.clone(),
         });
-    }
-
-    fn answered_or_waits(
-        &mut self,
-        who: Who,
-        step: Option<usize>,
-        server: Server,
-        answer: Option<Answer>,
-    ) -> Option<Answer> {
-        match &answer {
-            Some(answer) => self.answered(who, step, server, answer),
-            None => self.note(Fact::Waits { who, server }),
-        }
-        answer
     }
 
     fn change(&mut self, client: ClientId, how: impl FnOnce(&mut Client)) {

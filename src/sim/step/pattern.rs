@@ -5,11 +5,11 @@ use crate::sim::database::SqlReply;
 use crate::sim::event::{Answer, Value};
 use crate::sim::store::reply::Reply;
 
-/// Whether a pattern takes an answer.
-pub(super) fn fits(pattern: &Pattern, answer: &Answer) -> bool {
+/// Whether a pattern takes an answer that comes to a client of this name.
+pub(super) fn fits(pattern: &Pattern, answer: &Answer, me: Option<&Value>) -> bool {
     match pattern {
         Pattern::Else => true,
-        Pattern::NoReply => *answer == Answer::Lost,
+        Pattern::NoReply { .. } => *answer == Answer::Lost,
         Pattern::Error(name) => error_of(answer)
             .is_some_and(|error| name.as_ref().is_none_or(|name| is_called(&error, name))),
         Pattern::Status(text) => reply_of(answer) == Some(&Reply::Status(text.clone())),
@@ -23,14 +23,15 @@ pub(super) fn fits(pattern: &Pattern, answer: &Answer) -> bool {
                 && elements
                     .iter()
                     .zip(&values)
-                    .all(|(element, value)| is_such(element, value))
+                    .all(|(element, value)| is_such(element, value, me))
         }
     }
 }
 
-fn is_such(element: &Element, value: &Value) -> bool {
+fn is_such(element: &Element, value: &Value, me: Option<&Value>) -> bool {
     match element {
         Element::Variable(_) => true,
+        Element::Me => Some(value) == me,
         Element::Integer(wanted) => *value == Value::Integer(*wanted),
         Element::Text(wanted) => *value == Value::Text(wanted.clone()),
         Element::Nil => *value == Value::Null,

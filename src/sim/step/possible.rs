@@ -15,8 +15,28 @@ impl Stage<'_> {
             Action::Step { client, step } => self.refuse_step(*client, *step),
             Action::LoseReply { client, step } => match self.place(*client)? {
                 Place::InFlight { step: at, .. } if at == step => Ok(()),
+                _ if self.message(*client, *step).is_some() => Ok(()),
                 _ => self.refuse_step(*client, *step),
             },
+            Action::LoseRequest { client, step } => {
+                self.client(*client)?;
+                match self.delayed_request(*client, *step) {
+                    Some(_) => Ok(()),
+                    None => self.refuse_network(*client, *step),
+                }
+            }
+            Action::Delay { client, step, .. } => self.refuse_network(*client, *step),
+            Action::Deliver { client, step } => {
+                self.client(*client)?;
+                match self.message(*client, *step) {
+                    Some(_) => Ok(()),
+                    None => Err(format!(
+                        "nothing of {}'s {} is under way",
+                        self.name(*client),
+                        self.label(*client, *step)
+                    )),
+                }
+            }
             Action::Pause { client, at } => self.refuse_pause(*client, *at),
             Action::Resume { client, at } => self.refuse_resume(*client, *at),
             Action::Crash { client } => match self.place(*client)? {
@@ -127,6 +147,19 @@ impl Stage<'_> {
                 self.label(client, step)
             )),
             Place::Ready { .. } => Ok(()),
+        }
+    }
+
+    /// Whether a step that goes over the network can be sent now.
+    fn refuse_network(&self, client: ClientId, step: usize) -> Result<(), String> {
+        self.refuse_step(client, step)?;
+        match self.server_of(client, step) {
+            Some(_) => Ok(()),
+            None => Err(format!(
+                "{}'s {} asks its own clock, and not over the network",
+                self.name(client),
+                self.label(client, step)
+            )),
         }
     }
 

@@ -1,17 +1,18 @@
 //! Requests on their way: values in place of variables, and who sends them.
 
 use super::Stage;
-use crate::sim::action::{ClientId, Who};
+use crate::sim::action::{ClientId, ServerId, Who};
+use crate::sim::client::AfterSleep;
 use crate::sim::client::protocol::{Argument, Request};
-use crate::sim::client::{AfterSleep, Place};
-use crate::sim::database::{SqlError, Statement, Value as SqlValue};
+use crate::sim::database::Value as SqlValue;
 use crate::sim::event::{Answer, Server, Value};
+use crate::sim::network::ServerRequest;
 use crate::sim::store::reply::Reply;
 use crate::sim::store::{quote_argument, script_sha1};
 
 impl Stage<'_> {
-    /// Sends a client's step. With `lose`, the server does it and the reply is lost.
-    pub(super) fn send(&mut self, client: ClientId, step: usize, lose: bool) {
+    /// Sends a client's step.
+    pub(super) fn send(&mut self, client: ClientId, step: usize, course: Course) {
         let Some(protocol) = self.protocol(client) else {
             return;
         };
@@ -28,15 +29,10 @@ impl Stage<'_> {
                 );
                 self.sleep(client, milliseconds, AfterSleep::Answer(step));
             }
+            Ok(Filled::ToServer(request)) => self.send_on_course(client, step, request, course),
             Ok(filled) => {
-                let answer = self.execute(who, Some(step), filled);
-                match answer {
-                    None => {
-                        self.change(client, |state| {
-                            state.place = Place::Blocked { step, age: 0 }
-                        });
-                    }
-                    Some(answer) => self.receive(client, step, answer, 0, lose),
+                if let Some(answer) = self.execute(who, Some(step), filled) {
+                    self.receive(client, step, answer, 0, course == Course::LoseReply);
                 }
             }
         }
@@ -67,25 +63,28 @@ impl Stage<'_> {
     fn fill(&self, who: Who, request: &Request) -> Result<Filled, String> {
         let values = Values { stage: self, who };
         Ok(match request {
-            Request::Store(arguments) => Filled::Store {
+            Request::Store(arguments) => Filled::ToServer(ServerRequest::Store {
+                server: ServerId::FIRST,
                 text: values.text_of(arguments)?,
                 argv: values.bytes_of(arguments)?,
-            },
-            Request::Gateway(arguments) => Filled::Gateway {
+            }),
+            Request::Gateway(arguments) => Filled::ToServer(ServerRequest::Gateway {
                 text: values.text_of(arguments)?,
                 argv: values.bytes_of(arguments)?,
-            },
-            Request::Database(Err(error)) => Filled::BrokenStatement(error.clone()),
+            }),
+            Request::Database(Err(error)) => {
+                Filled::ToServer(ServerRequest::BrokenStatement(error.clone()))
+            }
             Request::Database(Ok(statement)) => {
                 let parameters = statement
                     .variables()
                     .iter()
                     .map(|name| Ok((name.clone(), SqlValue::from(values.value_of(name)?))))
                     .collect::<Result<Vec<_>, String>>()?;
-                Filled::Statement {
+                Filled::ToServer(ServerRequest::Statement {
                     statement: statement.clone(),
                     parameters,
-                }
+                })
             }
             Request::CheckDeadline(key) => match who {
                 Who::Client(client) => Filled::CheckDeadline {
@@ -99,25 +98,25 @@ impl Stage<'_> {
     }
 }
 
+/// How a step's request and its reply fare on their way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Course {
+    /// Both arrive at once.
+    Straight,
+    /// The server does it, and the reply is lost.
+    LoseReply,
+    /// The request is lost.
+    LoseRequest,
+    /// The request stays under way.
+    DelayRequest,
+    /// The server does it, and the reply stays under way.
+    DelayReply,
+}
+
 /// A request with values in place of its variables.
 pub(super) enum Filled {
-    Store {
-        argv: Vec<Vec<u8>>,
-        text: String,
-    },
-    Gateway {
-        argv: Vec<Vec<u8>>,
-        text: String,
-    },
-    Statement {
-        statement: Statement,
-        parameters: Vec<(String, SqlValue)>,
-    },
-    BrokenStatement(SqlError),
-    CheckDeadline {
-        client: ClientId,
-        key: Vec<u8>,
-    },
+    ToServer(ServerRequest),
+    CheckDeadline { client: ClientId, key: Vec<u8> },
     Sleep(u64),
     Refused(String),
 }

@@ -2,76 +2,95 @@
 
 use super::Stage;
 use super::request::Filled;
+use crate::sim::ConnectionId;
 use crate::sim::action::{ClientId, ServerId, Who};
 use crate::sim::client::Place;
 use crate::sim::database::{DatabaseFact, DatabaseInput, DatabaseOutput, SqlReply};
 use crate::sim::event::{Answer, BeliefEnd, Fact, Server};
 use crate::sim::gateway::{Gateway, GatewayFact};
+use crate::sim::network::ServerRequest;
 use crate::sim::store::reply::Reply;
 use crate::sim::store::{Cause, KeyState, StoreFact, StoreInput, StoreOutput};
-use crate::sim::world::{connection_of, owner_of};
+use crate::sim::world::{connection_of, is_left_behind, owner_of};
 
 impl Stage<'_> {
-    /// Has a server do a request, and gives its answer; `None` when the server makes the connection wait.
+    /// Has a server, or the client's own clock, do a request, and gives the answer; `None` when the server makes the connection wait.
     pub(super) fn execute(
         &mut self,
         who: Who,
         step: Option<usize>,
         filled: Filled,
     ) -> Option<Answer> {
-        let connection = connection_of(who);
-        let now = self.world.wall_clock();
         match filled {
-            Filled::Store { argv, text } => {
-                let server = ServerId::FIRST;
-                self.sent(who, step, Server::Store(server), text);
+            Filled::ToServer(request) => {
+                self.sent(who, step, request.server(), request.text());
+                self.serve(connection_of(who), step, request)
+            }
+            Filled::CheckDeadline { client, key } => {
+                let text = format!("CHECK {}", String::from_utf8_lossy(&key));
+                self.sent(who, step, Server::Client, text);
+                let answer = Answer::Client(self.look_at_deadline(client, &key));
+                self.answered(who, step, Server::Client, &answer);
+                Some(answer)
+            }
+            Filled::Sleep(_) | Filled::Refused(_) => None,
+        }
+    }
+
+    /// Has a server do a request that has come to it, and gives its answer; `None` when the server makes the connection wait.
+    pub(super) fn serve(
+        &mut self,
+        connection: ConnectionId,
+        step: Option<usize>,
+        request: ServerRequest,
+    ) -> Option<Answer> {
+        let now = self.world.wall_clock();
+        let server = request.server();
+        let answer = match request {
+            ServerRequest::Store { server, argv, .. } => {
                 let input = StoreInput::Command {
                     connection,
                     argv: &argv,
                     now,
                 };
-                let answer = self.apply_to_store(Some(who), server, input);
-                let answer = answer.map(Answer::Store);
-                self.answered_or_waits(who, step, Server::Store(server), answer)
+                let reply = self.apply_to_store(Some(connection), server, input);
+                reply.map(Answer::Store)
             }
-            Filled::Statement {
+            ServerRequest::Statement {
                 statement,
                 parameters,
             } => {
-                self.sent(
-                    who,
-                    step,
-                    Server::Database,
-                    statement.text_with(&parameters),
-                );
                 let output = self.world.database.apply(DatabaseInput::Statement {
                     connection,
                     statement: &statement,
                     parameters: &parameters,
                     now,
                 });
-                let answer = self.after_database(Some(who), output).map(Answer::Database);
-                self.answered_or_waits(who, step, Server::Database, answer)
+                let reply = self.after_database(Some(connection), output);
+                reply.map(Answer::Database)
             }
-            Filled::BrokenStatement(error) => {
-                self.sent(who, step, Server::Database, String::new());
-                let answer = Some(Answer::Database(SqlReply::Error(error)));
-                self.answered_or_waits(who, step, Server::Database, answer)
-            }
-            Filled::Gateway { argv, text } => {
-                self.sent(who, step, Server::Gateway, text);
+            ServerRequest::BrokenStatement(error) => Some(Answer::Database(SqlReply::Error(error))),
+            ServerRequest::Gateway { argv, .. } => {
                 let (reply, fact) = self.world.gateway.apply(&argv);
-                self.after_gateway(who, fact);
-                self.answered_or_waits(who, step, Server::Gateway, Some(Answer::Gateway(reply)))
+                self.after_gateway(owner_of(connection), fact);
+                Some(Answer::Gateway(reply))
             }
-            Filled::CheckDeadline { client, key } => {
-                let text = format!("CHECK {}", String::from_utf8_lossy(&key));
-                self.sent(who, step, Server::Client, text);
-                let answer = Answer::Client(self.look_at_deadline(client, &key));
-                self.answered_or_waits(who, step, Server::Client, Some(answer))
+        };
+        let who = owner_of(connection);
+        match (who, step, &answer) {
+            (Who::Client(client), Some(step), Some(answer)) if is_left_behind(connection) => {
+                self.note(Fact::AnsweredNobody {
+                    client,
+                    step,
+                    server,
+                    answer: answer.clone(),
+                });
             }
-            Filled::Sleep(_) | Filled::Refused(_) => None,
+            (_, _, Some(answer)) => self.answered(who, step, server, answer),
+            (_, _, None) if is_left_behind(connection) => {}
+            (_, _, None) => self.note(Fact::Waits { who, server }),
         }
+        answer
     }
 
     fn look_at_deadline(&self, client: ClientId, key: &[u8]) -> Reply {
@@ -84,7 +103,7 @@ impl Stage<'_> {
     /// to `asking`.
     pub(super) fn apply_to_store(
         &mut self,
-        asking: Option<Who>,
+        asking: Option<ConnectionId>,
         server: ServerId,
         input: StoreInput<'_>,
     ) -> Option<Reply> {
@@ -94,7 +113,7 @@ impl Stage<'_> {
 
     fn after_store(
         &mut self,
-        asking: Option<Who>,
+        asking: Option<ConnectionId>,
         server: ServerId,
         output: StoreOutput,
     ) -> Option<Reply> {
@@ -122,7 +141,8 @@ impl Stage<'_> {
                     });
                 }
                 StoreFact::Log { message, .. } => {
-                    if let Some(who) = asking {
+                    if let Some(asking) = asking {
+                        let who = owner_of(asking);
                         self.note(Fact::ScriptLogged { who, message });
                     }
                 }
@@ -131,9 +151,9 @@ impl Stage<'_> {
         }
         let mut own = None;
         for (connection, reply) in output.replies {
-            match owner_of(connection) {
-                who if Some(who) == asking && own.is_none() => own = Some(reply),
-                who => self.late_reply(who, Server::Store(server), Answer::Store(reply)),
+            match asking == Some(connection) && own.is_none() {
+                true => own = Some(reply),
+                false => self.late_reply(connection, Server::Store(server), Answer::Store(reply)),
             }
         }
         own
@@ -141,14 +161,15 @@ impl Stage<'_> {
 
     fn after_key(
         &mut self,
-        asking: Option<Who>,
+        asking: Option<ConnectionId>,
         server: ServerId,
         key: Vec<u8>,
         before: Option<KeyState>,
         after: Option<KeyState>,
         cause: Cause,
     ) {
-        let who = asking.filter(|_| matches!(cause, Cause::Command(_)));
+        let asking = asking.filter(|_| matches!(cause, Cause::Command(_)));
+        let who = asking.map(owner_of);
         let gone = before.is_some() && after.is_none();
         self.note(Fact::KeyChanged {
             server,
@@ -158,7 +179,9 @@ impl Stage<'_> {
             after,
             cause,
         });
-        if let (true, Some(Who::Client(client))) = (gone, who) {
+        // Of what came of a request that it has given up, the client knows nothing.
+        let knows = asking.is_some_and(|connection| !is_left_behind(connection));
+        if let (true, Some(Who::Client(client))) = (gone && knows, who) {
             self.end_belief(client, &key, BeliefEnd::Released);
         }
     }
@@ -166,7 +189,7 @@ impl Stage<'_> {
     /// Tells what the database did, delivers the replies of other connections, and gives the reply to `asking`.
     pub(super) fn after_database(
         &mut self,
-        asking: Option<Who>,
+        asking: Option<ConnectionId>,
         output: DatabaseOutput,
     ) -> Option<SqlReply> {
         for fact in output.facts {
@@ -190,9 +213,9 @@ impl Stage<'_> {
         }
         let mut own = None;
         for (connection, reply) in output.replies {
-            match owner_of(connection) {
-                who if Some(who) == asking && own.is_none() => own = Some(reply),
-                who => self.late_reply(who, Server::Database, Answer::Database(reply)),
+            match asking == Some(connection) && own.is_none() {
+                true => own = Some(reply),
+                false => self.late_reply(connection, Server::Database, Answer::Database(reply)),
             }
         }
         own
@@ -224,12 +247,16 @@ impl Stage<'_> {
     }
 
     /// A reply that a server owed somebody since an earlier action.
-    fn late_reply(&mut self, who: Who, server: Server, answer: Answer) {
+    fn late_reply(&mut self, connection: ConnectionId, server: Server, answer: Answer) {
+        if is_left_behind(connection) {
+            return;
+        }
+        let who = owner_of(connection);
         let Who::Client(client) = who else {
             return self.answered(who, None, server, &answer);
         };
         match self.world.clients[client.0].place {
-            Place::Blocked { step, age } => {
+            Place::Blocked { step, age, .. } => {
                 self.answered(who, Some(step), server, &answer);
                 self.receive(client, step, answer, age, false);
             }

@@ -121,6 +121,14 @@ pub enum StoreInput<'a> {
         /// The connection that goes.
         connection: ConnectionId,
     },
+    /// A client has given a connection up while a request is under way on it: what the server knows of the connection goes on under
+    /// another number.
+    LeaveBehind {
+        /// The connection that the client gives up.
+        connection: ConnectionId,
+        /// Its number from now on, which nobody has.
+        left: ConnectionId,
+    },
     /// A key's deadline passes now, however far away it was.
     ExpireNow {
         /// The key; without a deadline, nothing happens and [`StoreOutput::refused`] says so.
@@ -233,6 +241,7 @@ impl Store {
                 blocking::serve_ready(&mut run);
             }
             StoreInput::Disconnect { connection } => self.disconnect(connection),
+            StoreInput::LeaveBehind { connection, left } => self.leave_behind(connection, left),
             StoreInput::ExpireNow { key } => {
                 expiry::expire_now(&mut Run::new(self, &mut output), key)
             }
@@ -304,6 +313,22 @@ impl Store {
         }
         if self.waits.iter().any(|wait| wait.connection == connection) {
             Arc::make_mut(&mut self.waits).retain(|wait| wait.connection != connection);
+        }
+    }
+
+    fn leave_behind(&mut self, connection: ConnectionId, left: ConnectionId) {
+        if let Ok(place) = self.connection_place(connection) {
+            let connections = Arc::make_mut(&mut self.connections);
+            let (_, state) = connections.remove(place);
+            let place = connections.partition_point(|(id, _)| *id < left);
+            connections.insert(place, (left, state));
+        }
+        if self.waits.iter().any(|wait| wait.connection == connection) {
+            for wait in Arc::make_mut(&mut self.waits) {
+                if wait.connection == connection {
+                    wait.connection = left;
+                }
+            }
         }
     }
 
