@@ -277,7 +277,7 @@ impl LanePlaces {
     /// Shares a width among the lanes; the store takes more for each further lock.
     pub fn new(lanes: &[Lane], locks: usize, width: i32) -> LanePlaces {
         let narrow = width < 520;
-        let (axis, bar, unit_least) = if narrow { (30, 18, 78) } else { (74, 22, 92) };
+        let (axis, bar, unit_least) = if narrow { (30, 18, 70) } else { (74, 22, 86) };
         let further_locks = i32::try_from(locks.saturating_sub(1))
             .unwrap_or(i32::MAX)
             .min(100);
@@ -289,8 +289,14 @@ impl LanePlaces {
             Lane::Gateway => (11, 4),
             Lane::Operator => (8, 4),
         };
+        // Where the last lane's line stands in tenths, and the room that the words right of it need.
         let all: i32 = lanes.iter().map(|lane| share(*lane).0).sum::<i32>().max(1);
-        let room = (width - axis).max(all * unit_least / 10);
+        let (last, beyond) = lanes.last().map_or((1, 0), |last| {
+            let (own, left) = share(*last);
+            (all - own + left, room_right_of(*last, narrow))
+        });
+        let fits = (width - axis).min((width - axis - beyond) * all / last);
+        let room = fits.max(all * unit_least / 10);
         let mut tenths = 0;
         let places = lanes
             .iter()
@@ -302,11 +308,18 @@ impl LanePlaces {
             })
             .collect();
         LanePlaces {
-            width: axis + room,
+            width: width
+                .max(axis + room)
+                .max(axis + room * last / all + beyond),
             axis,
             lanes: places,
             bar,
         }
+    }
+
+    /// Whether there is only so much room as on a phone: words are shorter, and times are left out.
+    pub fn is_narrow(&self) -> bool {
+        self.axis < 40
     }
 
     /// Where a lane's line stands; `None`: the picture has no such lane.
@@ -315,5 +328,17 @@ impl LanePlaces {
             .iter()
             .find(|(other, _)| *other == lane)
             .map(|(_, x)| *x)
+    }
+}
+
+/// The room that words right of the last lane need, in pixels.
+fn room_right_of(lane: Lane, narrow: bool) -> i32 {
+    match (lane, narrow) {
+        (Lane::Table, false) => 152,
+        (Lane::Table, true) => 104,
+        (Lane::Store, false) => 180,
+        (Lane::Store, true) | (Lane::Client(_), _) => 110,
+        (Lane::Gateway, _) => 84,
+        (Lane::Operator, _) => 40,
     }
 }

@@ -258,7 +258,7 @@ pub enum Run {
     Finished,
     /// It ended before, and why, where that is known.
     Stopped(Option<String>),
-    /// It gave up and began to compensate with these steps.
+    /// It gave up and went on with these steps, which may compensate for what it did.
     Aborted(Vec<usize>),
 }
 

@@ -11,7 +11,7 @@ use super::part::{
     Ended, Fate, Fault, Holder, KeyMark, Kind, Lane, LatchChange, LeaseEnd, Part, PartId, Run,
     TokenPlace, Way,
 };
-use super::words::{capital, client, label, percent, point, rows_in_words, somebody};
+use super::words::{capital, client, compensates, label, percent, point, rows_in_words, somebody};
 use super::{Diagram, lane_name};
 
 impl Diagram {
@@ -377,11 +377,12 @@ impl Teller<'_> {
             Run::Stopped(None) => format!("{name} stopped before the end of its run"),
             Run::Stopped(Some(why)) => format!("{name} stopped before the end of its run: {why}"),
             Run::Aborted(steps) => {
+                let how = match compensates(self.setup, client, steps) {
+                    true => "began to compensate with",
+                    false => "went on with",
+                };
                 let steps: Vec<&str> = steps.iter().map(|step| self.step(client, *step)).collect();
-                format!(
-                    "{name} gave up and began to compensate with {}",
-                    steps.join(", ")
-                )
+                format!("{name} gave up and {how} {}", steps.join(", "))
             }
         }
     }

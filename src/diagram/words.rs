@@ -171,6 +171,18 @@ pub(super) fn label(setup: &Setup, client: ClientId, step: usize) -> &str {
         .map_or("?", |step| step.label.as_str())
 }
 
+/// Whether any of these steps puts right what the run has done; a release alone only tidies up.
+pub(super) fn compensates(setup: &Setup, client: ClientId, steps: &[usize]) -> bool {
+    let protocol = setup
+        .clients
+        .get(client.0)
+        .and_then(|client| setup.protocols.get(client.protocol?));
+    protocol.is_some_and(|protocol| {
+        let steps = steps.iter().filter_map(|step| protocol.steps.get(*step));
+        steps.into_iter().any(|step| step.compensation)
+    })
+}
+
 pub(super) fn somebody(setup: &Setup, who: Who) -> &str {
     match who {
         Who::Client(id) => client(setup, id),

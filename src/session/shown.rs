@@ -146,6 +146,13 @@ impl Session {
         setup.protocols.get(setup.clients.get(client.0)?.protocol?)
     }
 
+    /// The label of the client's next step, where it has one.
+    pub fn step_label(&self, client: ClientId) -> Option<&str> {
+        let step = self.world().client(client)?.current_step()?;
+        let step = self.protocol_of(client)?.steps.get(step)?;
+        Some(&step.label)
+    }
+
     /// The client's variables that hold a fencing token: those that a `draws` names, and those that hold a number which it drew
     /// from a watched counter.
     pub fn token_variables(&self, client: ClientId) -> Vec<&str> {

@@ -383,7 +383,7 @@ pub enum Fact {
         /// Which client.
         client: ClientId,
     },
-    /// A client gave its run up and began to compensate with these steps.
+    /// A client gave its run up and goes on with these steps, which may compensate for what it did.
     Aborted {
         /// Which client.
         client: ClientId,

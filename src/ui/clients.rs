@@ -8,7 +8,7 @@ use super::words;
 use crate::scenario::library;
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, ClientId, LatchPoint};
-use crate::sim::client::protocol::Step;
+use crate::sim::client::protocol::{Protocol, Step};
 use crate::sim::client::{Belief, Client, Place};
 use crate::sim::event::{Answer, Fact, Value};
 
@@ -111,13 +111,13 @@ fn head_of(session: &Session, client: ClientId) -> Option<Head> {
             || "console only".to_string(),
             |protocol| protocol.name.clone(),
         ),
-        state: state_of(state),
+        state: state_of(state, session.protocol_of(client)),
         beliefs: beliefs_of(session, client, state),
         variables: variables_of(session, client, state),
     })
 }
 
-fn state_of(client: &Client) -> (&'static str, &'static str, String) {
+fn state_of(client: &Client, protocol: Option<&Protocol>) -> (&'static str, &'static str, String) {
     let (kind, icon, words) = match (&client.place, client.paused_at()) {
         (_, Some(_)) => ("paused", "latch-closed", "paused".to_string()),
         (Place::Crashed, _) => ("crashed", "cross", "crashed".to_string()),
@@ -129,8 +129,16 @@ fn state_of(client: &Client) -> (&'static str, &'static str, String) {
         (Place::Blocked { .. }, _) => ("waiting", "clock", "waiting".to_string()),
         (Place::InFlight { .. }, _) => ("waiting", "clock", "reply held".to_string()),
         (Place::ConsoleOnly, _) => ("done", "keys", "console".to_string()),
-        (Place::Ready { .. }, _) if client.compensation.is_some() => {
-            ("waiting", "undo", "compensating".to_string())
+        (Place::Ready { step }, _) if client.compensation.is_some() => {
+            let compensates = protocol
+                .and_then(|protocol| protocol.steps.get(*step))
+                .is_some_and(|step| step.compensation);
+            let words = if compensates {
+                "compensating"
+            } else {
+                "aborting"
+            };
+            ("waiting", "undo", words.to_string())
         }
         (Place::Ready { .. }, _) => ("running", "play", "running".to_string()),
     };
@@ -664,6 +672,41 @@ fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
         .unless(lose)
         .sends(desk, Msg::LoseReply(client));
     view! { {step.draw(desk)} {run.draw(desk)} {pause.draw(desk)} {crash.draw(desk)} {lose.draw(desk)} }.into_any()
+}
+
+/// The clients in one row, for a phone that shows the picture: each with its next step and a way to pause it.
+#[component]
+pub fn Strip(desk: Desk) -> impl IntoView {
+    let clients = desk.read(|session| {
+        let clients = (0..session.world().clients.len()).map(ClientId);
+        let buttons = clients.map(|client| {
+            let step = session.step_label(client).unwrap_or("Step").to_string();
+            Some((
+                client.0 as u64,
+                (client, step, buttons_of(session, client)?),
+            ))
+        });
+        buttons.flatten().collect::<Vec<_>>()
+    });
+    let draw = move |(client, step, buttons): (ClientId, String, Buttons)| {
+        let name = buttons.name.clone();
+        let can_step = buttons.step.is_none();
+        let next = Button::new(step.clone())
+            .label("Step ".to_string() + &name + ": " + &step)
+            .primary(can_step)
+            .unless(buttons.step)
+            .does(move || step_client(desk, client));
+        let (sign, word, action) = match buttons.is_paused {
+            true => ("latch-open", "Resume ", Action::Resume { client, at: None }),
+            false => ("pause", "Pause ", Action::Pause { client, at: None }),
+        };
+        let pause = Button::icon_only(sign, word.to_string() + &name)
+            .unless(buttons.pause)
+            .sends(desk, Msg::Act(action));
+        let class = "strip__client ".to_string() + &hue(client);
+        view! { <div class=class>{badge(client, &name, false)}{next.draw(desk)}{pause.draw(desk)}</div> }.into_any()
+    };
+    view! { <div class="strip" role="group" aria-label="Clients">{list(clients, draw)}</div> }
 }
 
 /// The client's next step.

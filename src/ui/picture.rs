@@ -6,16 +6,18 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
 use super::browser;
+use super::clients::Strip;
 use super::controls::{Key, list};
 use super::desk::Desk;
-use super::ink::{Ink, Shape, zigzag};
+use super::ink::{Ink, Label, Shape, keep_apart, numbers, zigzag};
 use super::properties::Tally;
 use super::strokes;
 use super::words;
 use crate::diagram::{
-    Diagram, Kind, Lane, LanePlaces, PartId, RowKind, RowShown, Shown, lane_name,
+    Diagram, Kind, Lane, LanePlaces, PartId, Picture, RowKind, RowShown, Shown, lane_name,
 };
-use crate::session::{Msg, Session};
+use crate::session::{Msg, Session, client_of};
+use crate::sim::action::Action;
 use crate::sim::setup::Setup;
 
 /// How far beyond the window is drawn, and how far one may scroll before it is drawn again, in pixels.
@@ -91,6 +93,11 @@ pub fn Picture(desk: Desk) -> impl IntoView {
             return;
         };
         let (top, height, width) = (body.scroll_top(), body.client_height(), body.client_width());
+        // What stands at the left stays there (style/picture.css).
+        let left = body.scroll_left();
+        let style = web_sys::HtmlElement::style(&body);
+        let _ = style.set_property("--scrolled", &(left.to_string() + "px"));
+        let _ = style.set_property("--grounded", if left > 0 { "1" } else { "0" });
         if width > 0 {
             let from = (top / BEYOND - 1) * BEYOND;
             let to = ((top + height.min(TALLEST)) / BEYOND + 2) * BEYOND;
@@ -105,7 +112,6 @@ pub fn Picture(desk: Desk) -> impl IntoView {
             browser::on_width(&body, move |_, _| measure());
         }
     });
-    keep_cursor_in_view(desk);
     let cursor = desk.read(Session::cursor);
     let places = Memo::new(move |_| {
         let width = window.get().width;
@@ -117,6 +123,7 @@ pub fn Picture(desk: Desk) -> impl IntoView {
             )
         })
     });
+    keep_cursor_in_view(desk, places);
     let shown = Memo::new(move |_| {
         let Window { from, to, .. } = window.get();
         let cursor = cursor.get();
@@ -139,7 +146,7 @@ pub fn Picture(desk: Desk) -> impl IntoView {
                 .collect::<Vec<_>>()
         })
     });
-    let parts = Memo::new(move |_| {
+    let drawn = Memo::new(move |_| {
         let places = places.get();
         let window = window.get();
         shown.with(|shown| {
@@ -149,31 +156,33 @@ pub fn Picture(desk: Desk) -> impl IntoView {
                 .filter(|part| matches!(part.part.kind, Kind::Call { .. }))
                 .map(|part| part.top);
             let calls: Vec<i32> = calls.collect();
-            let draw = |part: &Shown| {
-                (
-                    Key::from(part.id.0),
-                    drawn(part, &places, window, shown.cursor_y, &calls),
-                )
-            };
-            parts.map(draw).collect::<Vec<_>>()
+            let draw = |part: &Shown| drawn_part(part, &places, window, shown.cursor_y, &calls);
+            let mut drawn: Vec<(Drawn, Vec<Label>)> = parts.map(draw).collect();
+            keep_apart(drawn.iter_mut().flat_map(|(_, labels)| labels).collect());
+            drawn
         })
     });
-    let lines = Memo::new(move |_| {
-        let end = shown.with(|shown| shown.height);
-        lanes(
-            &places.get(),
-            window.get(),
-            shown.with(|shown| shown.cursor_y),
-            end,
-        )
+    let parts = Memo::new(move |_| {
+        let part = |(part, _): &(Drawn, Vec<Label>)| (Key::from(part.id.0), part.clone());
+        drawn.with(|drawn| drawn.iter().map(part).collect::<Vec<_>>())
     });
+    let labels = Memo::new(move |_| {
+        shown.with(|shown| drawn.with(|drawn| labels_of(drawn, &shown.rows, &places.get())))
+    });
+    let lines = Memo::new(move |_| shown.with(|shown| lanes(&places.get(), window.get(), shown)));
+    let axis = Memo::new(move |_| shown.with(|shown| axis_of(shown, &places.get())));
     let heads = Memo::new(move |_| {
         desk.session
             .with(|session| heads_of(session, &places.get()))
     });
+    let cursor_y = Memo::new(move |_| shown.with(|shown| shown.cursor_y));
     let flag = Memo::new(move |_| {
         desk.session
-            .with(|session| flag_of(session, &places.get(), shown.with(|shown| shown.cursor_y)))
+            .with(|session| flag_of(session, &places.get(), cursor_y.get()))
+    });
+    let tab = Memo::new(move |_| {
+        desk.session
+            .with(|session| tab_of(session, &places.get(), cursor_y.get()))
     });
     let is_empty = desk.read(|session| session.timeline().is_empty());
     let tip = RwSignal::new(None::<Tip>);
@@ -217,6 +226,9 @@ pub fn Picture(desk: Desk) -> impl IntoView {
                     viewBox=move || ["0 0", &size.get().0.to_string(), "42"].join(" ")
                 >
                     {move || heads.get().into_iter().map(Shape::draw).collect_view()}
+                    <g class="p-axis">
+                        {move || corner(&places.get()).into_iter().map(Shape::draw).collect_view()}
+                    </g>
                 </svg>
                 <svg
                     class="picture__time"
@@ -230,10 +242,16 @@ pub fn Picture(desk: Desk) -> impl IntoView {
                     {list(rows, draw_row)}
                     {move || lines.get().into_iter().map(Shape::draw).collect_view()}
                     {list(parts, draw_part)}
+                    {list(labels, draw_part)}
                     {move || flag.get().into_iter().map(Shape::draw).collect_view()}
+                    <g class="p-axis">
+                        {move || axis.get().into_iter().map(Shape::draw).collect_view()}
+                        {move || tab.get().into_iter().map(Shape::draw).collect_view()}
+                    </g>
                 </svg>
                 {move || is_empty.get().then(nothing_yet)}
             </div>
+            <Strip desk=desk />
             {move || tip.get().map(draw_tip)}
         </section>
     }
@@ -248,8 +266,8 @@ fn nothing_yet() -> AnyView {
     .into_any()
 }
 
-/// Scrolls so that the cursor's line is seen whenever the cursor moves.
-fn keep_cursor_in_view(desk: Desk) {
+/// Scrolls so that the cursor's line, and the lane of whoever acted last, are seen whenever the cursor moves.
+fn keep_cursor_in_view(desk: Desk, places: Memo<LanePlaces>) {
     let place = Memo::new(move |_| {
         let cursor = desk.session.with(Session::cursor);
         (
@@ -260,6 +278,9 @@ fn keep_cursor_in_view(desk: Desk) {
     });
     Effect::new(move || {
         let (_, y, _) = place.get();
+        let actor =
+            desk.look(|session| session.last_entry().and_then(|entry| actor(&entry.action)));
+        let x = actor.and_then(|lane| places.with_untracked(|places| places.x(lane)));
         request_animation_frame(move || {
             let Some(body) = browser::element(BODY) else {
                 return;
@@ -270,8 +291,24 @@ fn keep_cursor_in_view(desk: Desk) {
             if top < least || top > most {
                 body.set_scroll_top(if top < least { least } else { most.max(0) });
             }
+            // The axis stays at the left, and beside a lane stand its belief and its words.
+            if let Some(x) = x {
+                let (left, width) = (body.scroll_left(), body.client_width());
+                let (least, most) = (x + 110 - width, x - 130);
+                if left < least || left > most.max(0) {
+                    body.set_scroll_left(if left < least { least } else { most });
+                }
+            }
         });
     });
+}
+
+/// The lane of whoever acts.
+fn actor(action: &Action) -> Option<Lane> {
+    match action {
+        Action::Advance { .. } | Action::AdvanceToNextDeadline => None,
+        action => Some(client_of(action).map_or(Lane::Operator, Lane::Client)),
+    }
 }
 
 // ---- rows
@@ -292,51 +329,17 @@ struct Row {
 fn row_of(row: &RowShown, places: &LanePlaces, cursor: usize) -> (Key, Row) {
     let mut ink = Ink::new();
     let right = places.width;
-    let is_narrow = places.axis < 40;
-    if let RowKind::Clock { milliseconds } = row.kind {
+    if let RowKind::Clock { .. } = row.kind {
         let (top, bottom) = (row.top + 2, row.top + row.height - 2);
-        ink.path("p-break", zigzag(top, right) + &format_v(bottom) + "H0z");
+        ink.path(
+            "p-break",
+            zigzag(top, right) + &&numbers(&[("V", bottom)]) + "H0z",
+        );
         ink.path("p-break-edge", zigzag(top, right));
         ink.path("p-break-edge", zigzag(bottom + 1, right));
-        let x =
-            places.lanes.first().map_or(places.axis, |(_, x)| *x) + if is_narrow { 8 } else { 14 };
-        let what = if is_narrow { "+" } else { "clock +" };
-        ink.text(
-            "p-break-label p-halo p-halo--sunk",
-            x,
-            top + 24,
-            what.to_string() + &words::milliseconds(milliseconds),
-        );
     } else if row.action > 0 {
-        ink.path(
-            "p-rule",
-            "M".to_string()
-                + &places.axis.to_string()
-                + " "
-                + &row.top.to_string()
-                + "H"
-                + &right.to_string(),
-        );
-    }
-    let ordinal = (row.action + 1).to_string();
-    ink.text(
-        "p-ordinal",
-        if is_narrow { 24 } else { 22 }.max(ordinal.len() as i32 * 7 + 2),
-        row.top + 18,
-        ordinal,
-    );
-    if let (Some(time), false) = (&row.time, is_narrow) {
-        let class = if row.action > 999 {
-            "p-instant p-instant--below"
-        } else {
-            "p-instant"
-        };
-        let (x, y) = if row.action > 999 {
-            (6, row.top + 33)
-        } else {
-            (28, row.top + 18)
-        };
-        ink.text(class, x, y, time.clone());
+        let way = numbers(&[("M", places.axis), (" ", row.top), ("H", right)]);
+        ink.path("p-rule", way);
     }
     let drawn = Row {
         action: row.action,
@@ -354,10 +357,6 @@ fn row_of(row: &RowShown, places: &LanePlaces, cursor: usize) -> (Key, Row) {
         faint: row.faint,
     };
     (row.action as Key, drawn)
-}
-
-fn format_v(y: i32) -> String {
-    "V".to_string() + &y.to_string()
 }
 
 fn draw_row(row: Row) -> AnyView {
@@ -456,13 +455,13 @@ struct Drawn {
 }
 
 /// A part's strokes. What of a bar lies below the cursor is faint.
-fn drawn(
+fn drawn_part(
     shown: &Shown,
     places: &LanePlaces,
     window: Window,
     cursor_y: i32,
     calls: &[i32],
-) -> Drawn {
+) -> (Drawn, Vec<Label>) {
     let (from, to) = (window.from - ABOVE, window.to);
     let mut ink = Ink::new();
     ink.window = (from, to);
@@ -473,38 +472,83 @@ fn drawn(
     } else {
         "p-part "
     };
-    Drawn {
+    let drawn = Drawn {
         id: shown.id,
         class: faint.to_string() + &strokes::hue(&shown.part),
         shapes: ink.shapes,
-    }
+    };
+    (drawn, ink.labels)
+}
+
+/// The labels of the parts that have some, as parts of their own that stand above all strokes; and how much time passes in the
+/// rows of the clock.
+fn labels_of(
+    drawn: &[(Drawn, Vec<Label>)],
+    rows: &[RowShown],
+    places: &LanePlaces,
+) -> Vec<(Key, Drawn)> {
+    let labelled = drawn.iter().filter(|(_, labels)| !labels.is_empty());
+    let labels = |(part, labels): &(Drawn, Vec<Label>)| {
+        let on_ground = |label: &Label| label.shapes(ground_at(rows, label.y()));
+        let part = Drawn {
+            shapes: labels.iter().flat_map(on_ground).collect(),
+            ..part.clone()
+        };
+        (Key::from(part.id.0), part)
+    };
+    let x = places.lanes.first().map_or(places.axis, |(_, x)| *x);
+    let (right, what) = match places.is_narrow() {
+        true => (8, "+"),
+        false => (14, "clock +"),
+    };
+    let clock = |row: &RowShown| {
+        let RowKind::Clock { milliseconds } = row.kind else {
+            return None;
+        };
+        let mut ink = Ink::new();
+        let words = what.to_string() + &words::milliseconds(milliseconds);
+        ink.label("p-break-label p-mono", x + right, row.top + 26, words);
+        let part = Drawn {
+            id: PartId(u32::MAX),
+            class: if row.faint { "p-future" } else { "" }.to_string(),
+            shapes: ink.labels[0].shapes("p-ground p-ground--sunk").to_vec(),
+        };
+        Some((Key::MAX - row.action as Key, part))
+    };
+    labelled
+        .map(labels)
+        .chain(rows.iter().filter_map(clock))
+        .collect()
 }
 
 fn draw_part(part: Drawn) -> AnyView {
     let Drawn { id, class, shapes } = part;
-    view! { <g class=class data-part=id.0.to_string()>{shapes.into_iter().map(Shape::draw).collect_view()}</g> }.into_any()
+    let id = (id.0 < u32::MAX).then(|| id.0.to_string());
+    view! { <g class=class data-part=id>{shapes.into_iter().map(Shape::draw).collect_view()}</g> }
+        .into_any()
+}
+
+/// The class of the ground on which words at this height stand.
+fn ground_at(rows: &[RowShown], y: i32) -> &'static str {
+    let row = rows.iter().find(|row| row.top + row.height > y - 4);
+    match row.map(|row| row.kind) {
+        Some(RowKind::Clock { .. }) => "p-ground p-ground--sunk",
+        Some(RowKind::Stale) => "p-ground p-ground--stale",
+        _ => "p-ground",
+    }
 }
 
 /// The lanes' lines.
-fn lanes(places: &LanePlaces, window: Window, cursor_y: i32, end: i32) -> Vec<Shape> {
+fn lanes(places: &LanePlaces, window: Window, shown: &Picture) -> Vec<Shape> {
     let mut ink = Ink::new();
+    let (cursor_y, end) = (shown.cursor_y, shown.height);
     let (top, bottom) = ((-ABOVE).max(window.from - ABOVE), end.min(window.to));
     for (lane, x) in &places.lanes {
         let hue = match lane {
             Lane::Client(client) => " p-line--client ".to_string() + &super::controls::hue(*client),
             _ => String::new(),
         };
-        let line = |from: i32, to: i32| {
-            [
-                "M",
-                &x.to_string(),
-                " ",
-                &from.to_string(),
-                "V",
-                &to.to_string(),
-            ]
-            .concat()
-        };
+        let line = |from: i32, to: i32| numbers(&[("M", *x), (" ", from), ("V", to)]);
         if top < cursor_y {
             ink.path_in("p-line".to_string() + &hue, line(top, bottom.min(cursor_y)));
         }
@@ -518,18 +562,55 @@ fn lanes(places: &LanePlaces, window: Window, cursor_y: i32, end: i32) -> Vec<Sh
     ink.shapes
 }
 
+/// What stands at the left and stays there: the actions' numbers and the times.
+fn axis_of(shown: &Picture, places: &LanePlaces) -> Vec<Shape> {
+    let mut ink = Ink::new();
+    ink.rectangle(
+        "p-ground",
+        0,
+        -ABOVE,
+        places.axis - 2,
+        shown.height + ABOVE + BELOW,
+    );
+    for row in &shown.rows {
+        let ordinal = (row.action + 1).to_string();
+        let right = if places.is_narrow() { 24 } else { 22 }.max(ordinal.len() as i32 * 7 + 2);
+        ink.text("p-ordinal", right, row.top + 18, ordinal);
+        if let (Some(time), false) = (&row.time, places.is_narrow()) {
+            let (x, y) = match row.action > 999 {
+                true => (6, row.top + 33),
+                false => (28, row.top + 18),
+            };
+            let class = if row.faint {
+                "p-instant p-later"
+            } else {
+                "p-instant"
+            };
+            ink.text(class, x, y, time.clone());
+        }
+    }
+    ink.shapes
+}
+
+/// The head of the axis.
+fn corner(places: &LanePlaces) -> Vec<Shape> {
+    let mut ink = Ink::new();
+    ink.rectangle("p-ground", 0, 0, places.axis - 2, 41);
+    if !places.is_narrow() {
+        ink.text("p-lane-note", 8, 26, "time, s".to_string());
+    }
+    ink.shapes
+}
+
 /// The heads of the lanes, which stay at the top.
 fn heads_of(session: &Session, places: &LanePlaces) -> Vec<Shape> {
     let mut ink = Ink::new();
-    if places.axis > 40 {
-        ink.text("p-lane-note", 8, 26, "time, s".to_string());
-    }
     let setup = session.setup();
     for (lane, x) in &places.lanes {
         let name = lane_name(setup, *lane);
         match lane {
             Lane::Client(client) => {
-                strokes::client_badge(&mut ink, *x, 14, *client, &name);
+                strokes::client_badge(&mut ink, *x, 14, *client, &name, places.is_narrow());
                 ink.text("p-lane-note p-middle", *x, 37, "belief".to_string());
             }
             Lane::Store(_) => {
@@ -549,43 +630,33 @@ fn heads_of(session: &Session, places: &LanePlaces) -> Vec<Shape> {
     ink.shapes
 }
 
-/// The cursor's line with its flag, and what time it is.
+/// The cursor's line, and what time it is.
 fn flag_of(session: &Session, places: &LanePlaces, y: i32) -> Vec<Shape> {
     let mut ink = Ink::new();
-    let (cursor, len) = (session.cursor(), session.timeline().len());
-    let is_narrow = places.axis < 40;
-    let words = match is_narrow {
-        true => cursor.to_string(),
-        false => cursor.to_string() + " of " + &len.to_string(),
-    };
-    let width = (words.len() as i32 * 7 + 10).max(if is_narrow { 28 } else { 72 });
     let y = y + 1;
-    ink.path(
-        "p-cursor",
-        ["M0 ", &y.to_string(), "H", &places.width.to_string()].concat(),
-    );
-    ink.path(
-        "p-cursor-tab",
-        [
-            "M0 ",
-            &y.to_string(),
-            "h",
-            &width.to_string(),
-            "v-16h-",
-            &width.to_string(),
-            "z",
-        ]
-        .concat(),
-    );
-    ink.text("p-cursor-word", width / 2, y - 4, words);
-    if cursor == len {
-        ink.text(
-            "p-mono",
-            places.axis + 6,
-            y + 15,
-            "now ".to_string() + &super::words::seconds(session.world().now) + " s",
-        );
+    ink.path("p-cursor", numbers(&[("M0 ", y), ("H", places.width)]));
+    if session.cursor() == session.timeline().len() {
+        let now = "now ".to_string() + &words::seconds(session.world().now) + " s";
+        ink.text("p-mono", places.axis + 6, y + 15, now);
     }
+    ink.shapes
+}
+
+/// The flag of the cursor's line, at the axis.
+fn tab_of(session: &Session, places: &LanePlaces, y: i32) -> Vec<Shape> {
+    let mut ink = Ink::new();
+    let cursor = session.cursor().to_string();
+    let (words, least) = match places.is_narrow() {
+        true => (cursor, 28),
+        false => {
+            let len = session.timeline().len().to_string();
+            (cursor + " of " + &len, 72)
+        }
+    };
+    let width = (words.len() as i32 * 7 + 10).max(least);
+    let y = y + 1;
+    ink.rectangle("p-cursor-tab", 0, y - 16, width, 16);
+    ink.text("p-cursor-word", width / 2, y - 4, words);
     ink.shapes
 }
 
@@ -598,17 +669,40 @@ struct Tip {
     words: String,
 }
 
+/// The most sentences that a row tells at once.
+const MOST_SENTENCES: usize = 5;
+
 fn tip_at(desk: Desk, event: &web_sys::MouseEvent) -> Option<Tip> {
     let target = event.target()?.dyn_into::<web_sys::Element>().ok()?;
-    let part = target.closest("[data-part]").ok().flatten()?;
-    let id = PartId(part.get_attribute("data-part")?.parse().ok()?);
-    let words = desk
-        .drawing
-        .with_untracked(|drawing| drawing.diagram.sentence(&drawing.setup, id));
+    let words = match target.closest("[data-part]").ok().flatten() {
+        Some(part) => {
+            let id = PartId(part.get_attribute("data-part")?.parse().ok()?);
+            desk.drawing
+                .with_untracked(|drawing| drawing.diagram.sentence(&drawing.setup, id))
+        }
+        None => told_by_row(desk, row_at(desk, event)?),
+    };
     (!words.is_empty()).then(|| Tip {
         x: event.client_x(),
         y: event.client_y(),
         words,
+    })
+}
+
+/// What an action brought about, in sentences.
+fn told_by_row(desk: Desk, action: usize) -> String {
+    desk.drawing.with_untracked(|drawing| {
+        let told = drawing
+            .diagram
+            .as_table(&drawing.setup, action..action + 1)
+            .into_iter()
+            .map(|row| row.what);
+        let mut told: Vec<String> = told.collect();
+        if told.len() > MOST_SENTENCES {
+            told.truncate(MOST_SENTENCES);
+            told.push("…".to_string());
+        }
+        told.join(" ")
     })
 }
 

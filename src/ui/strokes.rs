@@ -6,7 +6,7 @@ use crate::diagram::{
     Fate, Fault, Holder, Kind, Lane, LanePlaces, LatchChange, LeaseEnd, Part, Run, Shown,
     TokenPlace, Way, WriteVerdict,
 };
-use crate::sim::action::{ClientId, ServerId, Who};
+use crate::sim::action::{ClientId, LatchPoint, ServerId, Who};
 use crate::sim::event::BeliefEnd;
 
 /// How long a bar has to be for words within it.
@@ -48,20 +48,18 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
         Kind::Lease { lock, .. } => lease(ink, &at, *lock, &part.label),
         Kind::Belief { lock, .. } => belief(ink, &at, *lock, &part.label),
         Kind::Gap { lock, .. } => gap(ink, &at, *lock),
-        Kind::Paused { .. } => paused(ink, &at, &part.label),
+        Kind::Paused { at: point, .. } => paused(ink, &at, *point, &part.label),
         Kind::Crashed { .. } => crashed(ink, &at),
         Kind::Sleep { .. } | Kind::Wait { .. } => waits(ink, &at, &part.label),
         Kind::Carry { .. } => carry(ink, &at),
         Kind::Request { way, .. } => request(ink, &at, part, *way),
         Kind::Reply { fate, who, .. } => reply(ink, &at, part, *fate, *who),
         Kind::Delivery { lost, .. } => delivery(ink, &at, part, *lost),
-        Kind::Call { .. } | Kind::More(_) => {
-            beside_store(ink, &at, "p-mono p-halo p-call", &part.label)
-        }
+        Kind::Call { .. } | Kind::More(_) => beside_store(ink, &at, "p-mono p-call", &part.label),
         Kind::LeaseEnded { holder, how, lock } => {
             lease_ended(ink, &at, *holder, *how, *lock, &part.label)
         }
-        Kind::Renewed { .. } => beside_store(ink, &at, "p-halo p-note", &part.label),
+        Kind::Renewed { .. } => beside_store(ink, &at, "p-note", &part.label),
         Kind::Deadline { lock, .. } => deadline(ink, &at, *lock),
         Kind::BeliefEnded { why, .. } => belief_ended(ink, &at, *why, &part.label),
         Kind::Token {
@@ -69,15 +67,15 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
             place,
             ..
         } => token(ink, &at, *number, *place, &part.label),
-        Kind::Key { .. } => key(ink, &at, &part.label),
+        Kind::Key { who, .. } => key(ink, &at, *who, &part.label),
         Kind::Write {
             verdict, details, ..
         } => write(ink, &at, verdict, &part.label, details),
         Kind::Read { .. } => ink.circle("p-read", at.x, at.y, 4),
-        Kind::Transaction { .. } => beside(ink, &at, "p-halo", &part.label),
+        Kind::Transaction { .. } => beside(ink, &at, "p-words", &part.label),
         Kind::Charge { .. } | Kind::Refund { .. } => {
             ink.circle("p-dot", at.x, at.y, 3);
-            beside(ink, &at, "p-mono p-halo", &part.label);
+            beside(ink, &at, "p-mono", &part.label);
         }
         Kind::Fault(Fault::Expire(_) | Fault::Wipe(_)) => fault(ink, &at, part),
         // What it led to is drawn.
@@ -88,10 +86,10 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
             | Fault::TimeOut(_)
             | Fault::TooLate(_),
         ) => {
-            ink.text("p-halo", at.x + 14, at.y + 4, part.label.clone());
+            ink.label("p-words", at.x + 14, at.y + 4, part.label.clone());
         }
         Kind::Latch { change, .. } => latch(ink, &at, *change, &part.label),
-        Kind::Woke(_) => ink.text("p-halo", at.x + 14, at.y + 4, part.label.clone()),
+        Kind::Woke(_) => ink.label("p-words", at.x + 14, at.y + 4, part.label.clone()),
         Kind::Run(_, run) => ran(ink, &at, run, &part.label),
         Kind::Refused { .. } => refused(ink, &at, &part.label),
         Kind::Sold { .. } => {}
@@ -114,7 +112,7 @@ impl At<'_> {
     }
 
     fn is_narrow(&self) -> bool {
-        self.places.axis < 40
+        self.places.is_narrow()
     }
 
     /// The left edge of a lease's bar, right of the store's line.
@@ -261,22 +259,27 @@ fn line(ink: &mut Ink, at: &At<'_>, class: &str) {
     }
 }
 
-fn paused(ink: &mut Ink, at: &At<'_>, label: &str) {
+fn paused(ink: &mut Ink, at: &At<'_>, point: LatchPoint, label: &str) {
     line(ink, at, "p-line p-line--paused");
     gate(ink, at.x, at.y, true);
+    // Below the reply that is held there.
+    let down = match point {
+        LatchPoint::Before(_) => 4,
+        LatchPoint::After(_) => 17,
+    };
     let label = if at.is_narrow() {
         label.trim_start_matches("paused ")
     } else {
         label
     };
-    ink.text("p-halo", at.x + 14, at.y + 4, label.to_string());
+    ink.label("p-words", at.x + 14, at.y + down, label.to_string());
 }
 
 fn crashed(ink: &mut Ink, at: &At<'_>) {
     line(ink, at, "p-line p-line--crashed");
     cross(ink, at.x, at.y);
-    ink.text(
-        "p-halo p-word--rejected",
+    ink.label(
+        "p-word--rejected",
         at.x + 14,
         at.y + 5,
         "crashed".to_string(),
@@ -285,7 +288,7 @@ fn crashed(ink: &mut Ink, at: &At<'_>) {
 
 fn waits(ink: &mut Ink, at: &At<'_>, label: &str) {
     line(ink, at, "p-line p-line--paused");
-    ink.text("p-halo", at.x + 14, at.y + 4, label.to_string());
+    ink.label("p-words", at.x + 14, at.y + 4, label.to_string());
 }
 
 fn carry(ink: &mut Ink, at: &At<'_>) {
@@ -352,8 +355,8 @@ fn arrow(ink: &mut Ink, from: (i32, i32), to: (i32, i32), class: &str, head: &st
 /// Words beside a lane, on the side where the other lane is.
 fn words_towards(ink: &mut Ink, class: &str, x: i32, other: i32, y: i32, words: String) {
     match other >= x {
-        true => ink.text(class, x + 9, y, words),
-        false => ink.text(&(class.to_string() + " p-end"), x - 9, y, words),
+        true => ink.label(class, x + 9, y, words),
+        false => ink.label(&(class.to_string() + " p-end"), x - 9, y, words),
     }
 }
 
@@ -364,7 +367,7 @@ fn request(ink: &mut Ink, at: &At<'_>, part: &Part, way: Way) {
     if to == at.x {
         // A look at its own clock.
         ink.circle("p-dot", at.x, at.y, 3);
-        return ink.text("p-mono p-halo", at.x + 9, at.y + 4, part.label.clone());
+        return ink.label("p-mono", at.x + 9, at.y + 4, part.label.clone());
     }
     if part.lane == Lane::Operator {
         prompt(ink, at.x, at.y);
@@ -390,7 +393,7 @@ fn request(ink: &mut Ink, at: &At<'_>, part: &Part, way: Way) {
     } else {
         at.x
     };
-    words_towards(ink, "p-mono p-halo", x, to, at.y - 5, part.label.clone());
+    words_towards(ink, "p-mono", x, to, at.y - 5, part.label.clone());
 }
 
 /// A request that does not come to its server: it stops at a bar where it stays under way, at a cross where it is lost.
@@ -436,7 +439,7 @@ fn reply(ink: &mut Ink, at: &At<'_>, part: &Part, fate: Fate, who: Who) {
         return;
     };
     if to == at.x {
-        return ink.text("p-mono p-halo", at.x + 9, at.bottom + 4, part.label.clone());
+        return ink.label("p-mono", at.x + 9, at.bottom + 4, part.label.clone());
     }
     let back = if to < at.x { 1 } else { -1 };
     let label = || part.label.clone();
@@ -458,7 +461,7 @@ fn reply(ink: &mut Ink, at: &At<'_>, part: &Part, fate: Fate, who: Who) {
                 } else {
                     to
                 };
-                words_towards(ink, "p-mono p-halo", x, at.x, at.bottom - 5, label());
+                words_towards(ink, "p-mono", x, at.x, at.bottom - 5, label());
             }
         }
         Fate::Held | Fate::Delayed => {
@@ -474,7 +477,7 @@ fn reply(ink: &mut Ink, at: &At<'_>, part: &Part, fate: Fate, who: Who) {
             );
             words_towards(
                 ink,
-                "p-mono p-halo",
+                "p-mono",
                 stop,
                 at.x,
                 at.bottom - 5,
@@ -498,8 +501,8 @@ fn reply(ink: &mut Ink, at: &At<'_>, part: &Part, fate: Fate, who: Who) {
                 ]),
             );
             cross(ink, stop, at.bottom);
-            ink.text(
-                "p-halo p-word--rejected",
+            ink.label(
+                "p-word--rejected",
                 stop + 12,
                 at.bottom + 16,
                 match fate {
@@ -519,8 +522,8 @@ fn delivery(ink: &mut Ink, at: &At<'_>, part: &Part, lost: bool) {
     let from = if to == at.x { to + 40 } else { to + back * 40 };
     if lost {
         cross(ink, from, at.y);
-        return ink.text(
-            "p-halo p-word--rejected",
+        return ink.label(
+            "p-word--rejected",
             from + 12,
             at.y + 4,
             "reply lost".to_string(),
@@ -537,22 +540,15 @@ fn delivery(ink: &mut Ink, at: &At<'_>, part: &Part, lost: bool) {
         "p-head p-head--reply",
     );
     if part.token.is_none() {
-        words_towards(
-            ink,
-            "p-mono p-halo",
-            to,
-            from,
-            at.bottom + 13,
-            part.label.clone(),
-        );
+        words_towards(ink, "p-mono", to, from, at.bottom + 13, part.label.clone());
     }
 }
 
 /// Words beside a lane: to the right, or below to the left where the picture ends.
 fn beside(ink: &mut Ink, at: &At<'_>, class: &str, label: &str) {
     match at.x + 9 + label.chars().count() as i32 * 7 <= at.places.width {
-        true => ink.text(class, at.x + 9, at.y + 4, label.to_string()),
-        false => ink.text(
+        true => ink.label(class, at.x + 9, at.y + 4, label.to_string()),
+        false => ink.label(
             &(class.to_string() + " p-end"),
             at.x - 9,
             at.y + 16,
@@ -563,7 +559,7 @@ fn beside(ink: &mut Ink, at: &At<'_>, class: &str, label: &str) {
 
 fn beside_store(ink: &mut Ink, at: &At<'_>, class: &str, label: &str) {
     ink.circle("p-dot", at.x, at.y, 3);
-    ink.text(
+    ink.label(
         class,
         at.beside_store(),
         at.y + 4,
@@ -600,12 +596,7 @@ fn lease_ended(
     } else {
         label
     };
-    ink.text(
-        "p-lapse-word p-halo",
-        right + 4,
-        at.y + 4,
-        label.to_string(),
-    );
+    ink.label("p-lapse-word", right + 4, at.y + 4, label.to_string());
 }
 
 fn deadline(ink: &mut Ink, at: &At<'_>, lock: usize) {
@@ -618,7 +609,7 @@ fn deadline(ink: &mut Ink, at: &At<'_>, lock: usize) {
 
 fn belief_ended(ink: &mut Ink, at: &At<'_>, why: BeliefEnd, label: &str) {
     if why == BeliefEnd::Lost {
-        ink.text("p-halo p-note", at.x + 9, at.y + 4, label.to_string());
+        ink.label("p-note", at.x + 9, at.y + 4, label.to_string());
     }
 }
 
@@ -643,14 +634,14 @@ fn token(ink: &mut Ink, at: &At<'_>, number: i64, place: TokenPlace, label: &str
             } else {
                 0
             };
-        ink.text("p-mono p-halo", x, at.y + 4, label.to_string());
+        ink.label("p-mono", x, at.y + 4, label.to_string());
     }
 }
 
 /// How far to the right the counter's change stands where the name of the command that a script called stands before it.
 const BEHIND_CALL: i32 = 46;
 
-fn key(ink: &mut Ink, at: &At<'_>, label: &str) {
+fn key(ink: &mut Ink, at: &At<'_>, who: Option<Who>, label: &str) {
     ink.path(
         "p-dot",
         numbers(&[("M", at.x), (" ", at.y - 5)]) + "l5 5-5 5-5 -5z",
@@ -661,10 +652,12 @@ fn key(ink: &mut Ink, at: &At<'_>, label: &str) {
         } else {
             0
         };
-    ink.text(
-        "p-mono p-halo",
+    // The operator's arrow comes from the right: the words stand above it.
+    let up = if who == Some(Who::Operator) { 10 } else { 0 };
+    ink.label(
+        "p-mono",
         x,
-        at.y + 4,
+        at.y + 4 - up,
         words::shortened(label, if at.is_narrow() { 10 } else { 26 }),
     );
 }
@@ -676,7 +669,7 @@ fn write(ink: &mut Ink, at: &At<'_>, verdict: &WriteVerdict, label: &str, detail
         WriteVerdict::Rejected(_) | WriteVerdict::StaleRejected(_) => {
             (Mark::Rejected, "p-word--rejected")
         }
-        WriteVerdict::Unjudged => (Mark::None, "p-halo"),
+        WriteVerdict::Unjudged => (Mark::None, "p-words"),
     };
     let (beside, indent) = if at.is_narrow() { (15, 29) } else { (17, 33) };
     let room = |x: i32| ((at.places.width - x - 4) / 7).max(6) as usize;
@@ -690,13 +683,13 @@ fn write(ink: &mut Ink, at: &At<'_>, verdict: &WriteVerdict, label: &str, detail
         kind,
     );
     for line in &lines {
-        ink.text(class, x, y, words::shortened(line, room(x)));
+        ink.label(class, x, y, words::shortened(line, room(x)));
         y += 13;
     }
     for detail in details {
         // Beside the mark there is less room than below it.
         let (x, lower) = if y < at.y + 18 { (x, 0) } else { (below, 2) };
-        ink.text("p-mono p-halo", x, y + lower, shorter_name(detail, room(x)));
+        ink.label("p-mono", x, y + lower, shorter_name(detail, room(x)));
         y += 13;
     }
 }
@@ -779,52 +772,39 @@ fn fault(ink: &mut Ink, at: &At<'_>, part: &Part) {
         );
         words_towards(
             ink,
-            "p-halo p-word--rejected",
+            "p-word--rejected",
             at.x - 6,
             to,
             at.y - 6,
             part.label.clone(),
         );
     } else {
-        ink.text(
-            "p-halo p-word--rejected",
-            at.x + 12,
-            at.y + 4,
-            part.label.clone(),
-        );
+        ink.label("p-word--rejected", at.x + 12, at.y + 4, part.label.clone());
     }
 }
 
 fn latch(ink: &mut Ink, at: &At<'_>, change: LatchChange, label: &str) {
     gate(ink, at.x, at.y, change == LatchChange::Set);
-    ink.text("p-halo", at.x + 14, at.y + 4, label.to_string());
+    ink.label("p-words", at.x + 14, at.y + 4, label.to_string());
 }
 
 fn ran(ink: &mut Ink, at: &At<'_>, run: &Run, label: &str) {
     match run {
         Run::Started(_) => {}
-        Run::Finished => ink.text("p-halo p-note", at.x + 9, at.y + 4, label.to_string()),
-        Run::Stopped(_) | Run::Aborted(_) => ink.text(
-            "p-halo p-word--rejected",
-            at.x + 9,
-            at.y + 4,
-            label.to_string(),
-        ),
+        Run::Finished => ink.label("p-note", at.x + 9, at.y + 4, label.to_string()),
+        Run::Stopped(_) | Run::Aborted(_) => {
+            ink.label("p-word--rejected", at.x + 9, at.y + 4, label.to_string())
+        }
     }
 }
 
 fn refused(ink: &mut Ink, at: &At<'_>, label: &str) {
     cross(ink, at.x, at.y);
-    ink.text(
-        "p-halo p-word--rejected",
-        at.x + 14,
-        at.y + 4,
-        label.to_string(),
-    );
+    ink.label("p-word--rejected", at.x + 14, at.y + 4, label.to_string());
 }
 
 /// A client's shape and letter, as a head of its lane.
-pub fn client_badge(ink: &mut Ink, x: i32, y: i32, client: ClientId, name: &str) {
+pub fn client_badge(ink: &mut Ink, x: i32, y: i32, client: ClientId, name: &str, narrow: bool) {
     let number = super::controls::hue_number(client);
     let class = "p-badge ".to_string() + &super::controls::hue(client);
     let corners = |points: &str| numbers(&[("M", x), (" ", y)]) + points;
@@ -839,6 +819,11 @@ pub fn client_badge(ink: &mut Ink, x: i32, y: i32, client: ClientId, name: &str)
     let letter: String = name.chars().take(1).collect();
     ink.text("p-badge-letter", x, y + 4, letter);
     if name.chars().count() > 1 {
-        ink.text("p-lane-note", x + 14, y + 4, words::shortened(name, 8));
+        ink.text(
+            "p-lane-note",
+            x + 14,
+            y + 4,
+            words::shortened(name, if narrow { 5 } else { 8 }),
+        );
     }
 }

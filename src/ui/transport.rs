@@ -49,13 +49,8 @@ struct Where {
 
 fn where_now(session: &Session) -> Where {
     let next = session.next_actor().and_then(|client| {
-        let step = session.world().client(client)?.current_step()?;
-        let label = &session.protocol_of(client)?.steps.get(step)?.label;
-        Some((
-            client,
-            session.client_name(client).to_string(),
-            label.clone(),
-        ))
+        let label = session.step_label(client)?.to_string();
+        Some((client, session.client_name(client).to_string(), label))
     });
     Where {
         cursor: session.cursor(),

@@ -310,7 +310,9 @@ impl<'a> Pen<'a> {
             } => self.slept(*client, *milliseconds),
             Fact::Woke { client } => self.woke(*client),
             Fact::Aborted { client, steps } => {
-                self.run(*client, Run::Aborted(steps.clone()), "compensates")
+                let compensates = words::compensates(self.setup, *client, steps);
+                let label = if compensates { "compensates" } else { "aborts" };
+                self.run(*client, Run::Aborted(steps.clone()), label)
             }
             Fact::Ended {
                 client,
