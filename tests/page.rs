@@ -278,3 +278,117 @@ async fn tabs_choose_what_is_shown() {
     page.presses_tab("Servers").await;
     page.sees_attribute(".app", "data-tab", "servers");
 }
+
+#[wasm_bindgen_test]
+async fn a_name_that_is_refused_says_what_a_name_can_be() {
+    let page = Visitor::opens(&at_the_start()).await;
+    for (name, why) in [
+        ("a b", "no client can be called `a b`: expected letters"),
+        ("clock", "`clock` means something else in a schedule"),
+        ("A", "there is another client called `A`"),
+    ] {
+        page.names_new_client(name).await;
+        page.hears(why);
+        assert!(!page.said().contains("line"), "{}", page.said());
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_client_is_renamed_on_its_card() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    page.presses_on_page("Rename A").await;
+    page.names_client("Worker").await;
+    page.hears("A is called Worker now");
+    page.sees_state("Worker", "done");
+    page.sees_line("client Worker, B: split-acquire");
+    page.sees_line("  Worker acquire         => OK");
+    page.sees_cursor(12, 12);
+    assert_eq!(page.count(".text__line--differs"), 0);
+    page.presses_on_page("Rename Worker").await;
+    page.names_client("B").await;
+    page.hears("there is another client called `B`");
+    page.sees_state("Worker", "done");
+}
+
+#[wasm_bindgen_test]
+async fn the_status_line_follows_the_text() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    let text = page.text();
+    page.types_text(&text.replace("protocol", "protcol")).await;
+    page.hears("The text does not parse: line 17");
+    assert_eq!(page.count(".picture__band"), 1);
+    page.types_text(&text).await;
+    page.hears("12 · B release => 1");
+    assert_eq!(page.count(".picture__band"), 0);
+    page.advances("1000000000001").await;
+    page.hears("from 1 to 1 000 000 000 000");
+}
+
+#[wasm_bindgen_test]
+async fn consoles_say_what_only_the_playground_lacks() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.types_command("CLIENT LIST").await;
+    page.sees_console("(error) ERR unknown subcommand 'LIST'. Try CLIENT HELP.");
+    page.sees_console("Redis has CLIENT LIST; the playground’s store does not.");
+    page.types_command("EVALSHA abc 0").await;
+    page.sees_console("(error) NOSCRIPT No matching script. Please use EVAL.");
+    page.types_command("mysql SELECT 1").await;
+    page.sees_console("operator mysql> SELECT 1");
+    page.types_command("INSERT INTO inventory VALUES ('sku-1', 1, 1)")
+        .await;
+    page.sees_writes(&["failed"]);
+}
+
+#[wasm_bindgen_test]
+async fn what_is_not_shown_is_counted() {
+    let commands = |command: &str, count: usize| {
+        let lines = (0..count).map(|place| format!("  {command}{place} 1\n"));
+        lines.collect::<String>()
+    };
+    let text = "store\n".to_string()
+        + &commands("SET key-", 203)
+        + "schedule\n"
+        + &commands("operator> SET key-", 101);
+    let page = Visitor::opens(&text).await;
+    page.sees_words(".servers", "3 more keys are not shown");
+    page.sees_words(".console", "1 earlier command is not shown");
+}
+
+#[wasm_bindgen_test]
+async fn clients_of_one_protocol_get_orders_of_their_own() {
+    let page = Visitor::opens("").await;
+    page.chooses_protocol("checkout").await;
+    page.presses_starting("Add client A").await;
+    page.presses_starting("Add client B").await;
+    page.sees_line("client A: checkout order=order-1");
+    page.sees_line("client B: checkout order=order-2");
+}
+
+#[wasm_bindgen_test]
+async fn the_pictures_words_stand_on_grounds_of_their_own_and_apart() {
+    for story in library::stories() {
+        let page = Visitor::opens(story.text).await;
+        let grounds = page.rectangles(".picture__time .p-part > .p-ground");
+        assert!(grounds.len() > 5, "{}", story.name);
+        for (place, one) in grounds.iter().enumerate() {
+            for other in &grounds[place + 1..] {
+                let covered_x = one.right().min(other.right()) - one.left().max(other.left());
+                let covered_y = one.bottom().min(other.bottom()) - one.top().max(other.top());
+                assert!(
+                    covered_x <= 3.0 || covered_y <= 3.0,
+                    "{}: words cover each other at {} {}",
+                    story.name,
+                    one.left(),
+                    one.top()
+                );
+            }
+        }
+    }
+}
+
+#[wasm_bindgen_test]
+async fn pointing_at_a_row_tells_what_happened() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    page.points_at("#row-9").await;
+    page.sees_words(".picture__tip", "A's write with token 2 was accepted");
+}

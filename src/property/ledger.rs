@@ -174,6 +174,7 @@ fn row_write(setup: &Setup, write: &WriteFact, key: &[&str], row: &RowFact) -> R
             text: condition.text.clone(),
             role: role_of(setup, &write.table, &condition.columns),
             outcome: *outcome,
+            stood: stood_in(row, &condition.columns),
         })
         .collect();
     let key = key_of(key, row);
@@ -195,6 +196,24 @@ fn row_write(setup: &Setup, write: &WriteFact, key: &[&str], row: &RowFact) -> R
             .find_map(|condition| only_integer_in(&condition.text)),
         conditions,
         error: None,
+    }
+}
+
+/// What stood in these columns of the row, with their names where there are several.
+fn stood_in(row: &RowFact, columns: &[String]) -> String {
+    let stood: Vec<(&String, String)> = columns
+        .iter()
+        .filter_map(|column| Some((column, row.before(column)?.to_literal())))
+        .collect();
+    match stood.as_slice() {
+        [(_, only)] => only.clone(),
+        stood => {
+            let stood: Vec<String> = stood
+                .iter()
+                .map(|(column, value)| format!("{column} {value}"))
+                .collect();
+            stood.join(", ")
+        }
     }
 }
 
@@ -336,10 +355,11 @@ fn sentence(
         };
         format!("{name}'s write{with} was accepted{changed}")
     } else {
-        format!(
-            "{name}'s write{with} was rejected: {}",
-            explain(row, reasons)
-        )
+        let how = match reasons {
+            [Reason::Error(_)] => "failed",
+            _ => "was rejected",
+        };
+        format!("{name}'s write{with} {how}: {}", explain(row, reasons))
     };
     let fence = if row.accepted || !row.has_fence() || row.is_fenced() || !row.exists {
         String::new()

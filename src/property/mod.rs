@@ -197,6 +197,8 @@ pub struct JudgedCondition {
     pub role: Role,
     /// What it says of the row; `None` is NULL.
     pub outcome: Option<bool>,
+    /// What stood in the columns that it looks at: `1`, or `qty 0, reserved 2` where it looks at several.
+    pub stood: String,
 }
 
 /// What a condition is about.

@@ -13,7 +13,8 @@ use super::library::{self, LibraryProtocol};
 use super::parse::{is_reserved, parts};
 use super::scan::is_name;
 use super::syntax::*;
-use super::{lines, parse_only, print};
+use super::{limits, lines, parse_only, print};
+use crate::sim::event::Value;
 
 /// What a change gives.
 pub type Edited = Result<String, Vec<TextError>>;
@@ -180,28 +181,14 @@ fn with_comment(line: String, comment: Option<&String>) -> String {
 
 // Clients.
 
-/// Adds a client behind the last one. It gets the parameters of another one that runs the same protocol.
+/// Adds a client behind the last one. It gets the parameters of another one that runs the same protocol, but an order of its own.
 ///
 /// # Errors
 /// The text's own; a name that is taken or cannot be one.
 pub fn add_client(text: &str, name: &str, protocol: Option<&str>) -> Edited {
     let mut editor = Editor::new(text)?;
     let lines = editor.client_lines();
-    if !is_name(name) || is_reserved(name) {
-        let message = format!("no client can be called {}", quoted(name));
-        return refused(
-            1,
-            message,
-            "letters, digits, `_` or `-`, beginning with a letter".to_owned(),
-        );
-    }
-    let taken = lines
-        .iter()
-        .find(|(clients, _, _)| has_client(clients, name));
-    if let Some((_, _, place)) = taken {
-        let message = format!("there is another client called {}", quoted(name));
-        return refused(place.line, message, "a name of its own".to_owned());
-    }
+    check_new_name(&lines, name)?;
     let runs_it = |clients: &Clients| {
         clients
             .protocol
@@ -219,7 +206,7 @@ pub fn add_client(text: &str, name: &str, protocol: Option<&str>) -> Edited {
         protocol: protocol.map(named),
         rounds: 1,
         parameters: like
-            .map(|(clients, _, _)| clients.parameters.clone())
+            .map(|(clients, _, _)| editor.with_own_orders(&lines, clients))
             .unwrap_or_default(),
     };
     match lines.last() {
@@ -237,6 +224,167 @@ pub fn add_client(text: &str, name: &str, protocol: Option<&str>) -> Edited {
         }
     }
     Ok(editor.finish())
+}
+
+/// Complains about a name that is taken, or that no client can have.
+fn check_new_name(lines: &[ClientLine], name: &str) -> Result<(), Vec<TextError>> {
+    if is_reserved(name) {
+        let message = format!("{} means something else in a schedule", quoted(name));
+        return refused(1, message, "another name, such as `A`".to_owned());
+    }
+    if !is_name(name) {
+        let message = format!("no client can be called {}", quoted(name));
+        let expected = format!(
+            "letters, digits, `_` or `-`, beginning with a letter, at most {} of them",
+            limits::NAME
+        );
+        return refused(1, message, expected);
+    }
+    let taken = lines
+        .iter()
+        .find(|(clients, _, _)| has_client(clients, name));
+    match taken {
+        Some((_, _, place)) => {
+            let message = format!("there is another client called {}", quoted(name));
+            refused(place.line, message, "a name of its own".to_owned())
+        }
+        None => Ok(()),
+    }
+}
+
+impl Editor {
+    /// The parameters of these clients, with the first free number in those that name an order of the protocol.
+    fn with_own_orders(&self, lines: &[ClientLine], like: &Clients) -> Vec<(Named, Value)> {
+        let place = like
+            .protocol
+            .as_ref()
+            .and_then(|protocol| self.protocol(&protocol.text));
+        let steps = place.and_then(|(_, place)| self.lines.get(place.line..place.last));
+        let names_order = |parameter: &str| {
+            let uses = ["CHARGE {", "REFUND {", " for {"];
+            let mut uses = uses.iter().map(|before| format!("{before}{parameter}}}"));
+            uses.any(|used| {
+                steps
+                    .unwrap_or_default()
+                    .iter()
+                    .any(|line| line.contains(&used))
+            })
+        };
+        let mut parameters = like.parameters.clone();
+        for (name, value) in &mut parameters {
+            let Value::Text(text) = &*value else { continue };
+            if names_order(&name.text) {
+                let word = String::from_utf8_lossy(text).into_owned();
+                let stem = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
+                let free = (1..)
+                    .map(|number: u32| Value::Text(format!("{stem}{number}").into_bytes()))
+                    .find(|free| {
+                        let mut others =
+                            lines.iter().flat_map(|(clients, _, _)| &clients.parameters);
+                        !others.any(|(_, other)| other == free)
+                    });
+                *value = free.unwrap_or_else(|| value.clone());
+            }
+        }
+        parameters
+    }
+}
+
+/// Gives a client another name, in the lines that declare it, that act as it and that expect something of it. The names of its
+/// attempts, `"A-1"`, follow where a reply or an expectation has them in quotes; what somebody typed at a console stays.
+///
+/// # Errors
+/// The text's own; a client that is not there; a name that is taken or cannot be one.
+pub fn rename_client(text: &str, name: &str, new: &str) -> Edited {
+    let mut editor = Editor::new(text)?;
+    let lines = editor.client_lines();
+    if !lines
+        .iter()
+        .any(|(clients, _, _)| has_client(clients, name))
+    {
+        return no_client(&lines, name);
+    }
+    check_new_name(&lines, new)?;
+    let mut names: Vec<Place> = lines
+        .iter()
+        .flat_map(|(clients, _, _)| &clients.names)
+        .filter(|other| other.text == name)
+        .map(|other| other.place)
+        .collect();
+    let (mut replies, mut laid_out) = (Vec::new(), Vec::new());
+    for block in editor.blocks() {
+        match &block.kind {
+            BlockKind::Schedule(entries) => {
+                for entry in things(entries) {
+                    let client = client_of(&entry.choice).filter(|client| client.text == name);
+                    names.extend(client.map(|client| client.place));
+                    if client.is_some() {
+                        laid_out.extend(
+                            entry
+                                .expected
+                                .clone()
+                                .map(|reply| (entry.place.line, reply)),
+                        );
+                    }
+                    replies.push(entry.place.line);
+                }
+            }
+            BlockKind::Expect(entries) => {
+                for entry in things(entries) {
+                    let whose: Vec<&Named> = match &entry.claim {
+                        ExpectedClaim::Client { name, .. } => vec![name],
+                        ExpectedClaim::Writes(writes) => {
+                            writes.iter().map(|(who, _)| who).collect()
+                        }
+                        _ => Vec::new(),
+                    };
+                    let whose = whose.into_iter().filter(|whose| whose.text == name);
+                    names.extend(whose.map(|whose| whose.place));
+                    replies.push(entry.place.line);
+                }
+            }
+            _ => {}
+        }
+    }
+    // From the end of each line, so that what stands before stays where it is.
+    names.sort_by_key(|place| std::cmp::Reverse((place.line, place.start)));
+    for place in names {
+        if let Some(line) = editor.lines.get_mut(place.line.saturating_sub(1))
+            && line.get(place.start..place.end) == Some(name)
+        {
+            line.replace_range(place.start..place.end, new);
+        }
+    }
+    for (line, reply) in laid_out {
+        if let Some(line) = editor.lines.get_mut(line.saturating_sub(1)) {
+            *line = set_expected(line, Some(&reply));
+        }
+    }
+    for line in replies {
+        if let Some(line) = editor.lines.get_mut(line.saturating_sub(1)) {
+            *line = with_attempts_renamed(line, name, new);
+        }
+    }
+    Ok(editor.finish())
+}
+
+/// A line in which `"A-1"` has become `"B-1"`, and so every attempt.
+fn with_attempts_renamed(line: &str, name: &str, new: &str) -> String {
+    let before = format!("\"{name}-");
+    let mut pieces = line.split(&before);
+    let mut renamed = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
+        let is_attempt = digits > 0
+            && piece
+                .get(digits..)
+                .is_some_and(|rest| rest.starts_with('"'));
+        renamed.push('"');
+        renamed.push_str(if is_attempt { new } else { name });
+        renamed.push('-');
+        renamed.push_str(piece);
+    }
+    renamed
 }
 
 fn no_client<T>(lines: &[ClientLine], name: &str) -> Result<T, Vec<TextError>> {
@@ -325,6 +473,11 @@ fn lines_that_name(editor: &Editor, name: &str) -> Vec<Place> {
 }
 
 fn names_client(choice: &Choice, name: &str) -> bool {
+    client_of(choice).is_some_and(|client| client.text == name)
+}
+
+/// The client that a line of the schedule is about; also the operator, where it types.
+fn client_of(choice: &Choice) -> Option<&Named> {
     match choice {
         Choice::Step { client, .. }
         | Choice::Pause { client, .. }
@@ -337,11 +490,11 @@ fn names_client(choice: &Choice, name: &str) -> bool {
         | Choice::Deliver { client, .. }
         | Choice::ClockJump { whose: client, .. }
         | Choice::ClockRate { client, .. }
-        | Choice::Command { who: client, .. } => client.text == name,
+        | Choice::Command { who: client, .. } => Some(client),
         Choice::Advance(_)
         | Choice::AdvanceToNextDeadline
         | Choice::Expire(_)
-        | Choice::Wipe(_) => false,
+        | Choice::Wipe(_) => None,
     }
 }
 
@@ -763,13 +916,21 @@ mod tests {
             "client A\n",
             "pause",
             None,
-            "line 1, column 1: no client can be called `pause`: expected letters, digits, `_` or `-`, beginning with a letter",
+            "line 1, column 1: `pause` means something else in a schedule: expected another name, such as `A`",
         );
         add(
             "client A\n",
             "a b",
             None,
-            "line 1, column 1: no client can be called `a b`: expected letters, digits, `_` or `-`, beginning with a letter",
+            "line 1, column 1: no client can be called `a b`: expected letters, digits, `_` or `-`, beginning with a letter, at most 64 of them",
+        );
+        let charge =
+            "protocol p\n  charge: CHARGE {o} 100\n\nclient A: p o=o-1 k=1\nclient B: q o=o-2\n";
+        add(
+            charge,
+            "C",
+            Some("p"),
+            &format!("{charge}client C: p o=o-3 k=1\n"),
         );
     }
 
@@ -817,6 +978,48 @@ expect
             remove_protocol(STORY, "q"),
             "line 1, column 1: no protocol is called `q`: expected `p`",
         );
+    }
+
+    #[test]
+    fn a_client_is_renamed_wherever_it_is_named() {
+        let text = "\
+protocol p
+  a: SET k {me}
+
+client A, B: p  # A and B
+
+schedule
+  A a                    => OK  # A first
+  pause B
+  A> GET k               => \"A-1\"
+  operator> EVAL \"return {'A-1', 'A-x'}\" 0  => [\"A-1\", \"A-x\"]
+
+expect
+  key k: \"A-1\"
+  writes: A accepted; B accepted
+  client A: done
+";
+        let rename = |name: &str, new: &str| rename_client(text, name, new);
+        let expected = text
+            .replace("client A, B: p", "client Worker, B: p")
+            .replace(
+                "  A a                    => OK",
+                "  Worker a               => OK",
+            )
+            .replace("  A> GET k               =>", "  Worker> GET k          =>")
+            .replace("\"A-1\"", "\"Worker-1\"")
+            .replace("writes: A", "writes: Worker")
+            .replace("client A: done", "client Worker: done");
+        check(rename("A", "Worker"), &expected);
+        check(rename_client(&expected, "Worker", "A"), text);
+        for (name, new, why) in [
+            ("A", "B", "there is another client called `B`"),
+            ("A", "clock", "`clock` means something else in a schedule"),
+            ("A", "", "no client can be called ``"),
+            ("C", "D", "no client is called `C`"),
+        ] {
+            assert_eq!(rename(name, new).unwrap_err()[0].message, why);
+        }
     }
 
     #[test]

@@ -283,6 +283,7 @@ pub fn read_request(source: &str, setup: &Setup, who: Who) -> Result<Request, Te
         let known = Known {
             scripts: &setup.scripts,
             scripts_are_damaged: false,
+            is_typed: true,
         };
         let request = request::request(&[part], known, &mut errors)?;
         let variables = compile::known_variables(setup, who);

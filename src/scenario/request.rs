@@ -69,6 +69,8 @@ pub(super) struct Known<'a> {
     pub scripts: &'a Scripts,
     /// Whether some script was left out, so that a name that is not found is no error.
     pub scripts_are_damaged: bool,
+    /// Whether somebody types it: then a digest that is none goes to the store, which answers as Redis does.
+    pub is_typed: bool,
 }
 
 /// Reads a request from its lines, of which there is at least one.
@@ -227,6 +229,9 @@ fn script(
             true => Argument::ScriptSha(name),
             false => Argument::ScriptSource(name),
         });
+    }
+    if is_sha && known.is_typed {
+        return Some(Argument::Literal(word.bytes.clone()));
     }
     if known.scripts_are_damaged {
         return None;

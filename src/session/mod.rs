@@ -30,6 +30,9 @@ use crate::timeline::{MOST_ACTIONS, Moment, Timeline};
 /// How many steps one Run takes at most.
 pub const MOST_STEPS_OF_A_RUN: usize = 200;
 
+/// The most milliseconds by which the clock advances at once, as in a text.
+pub const MOST_ADVANCE: u64 = scenario::limits::DURATION;
+
 /// How many changes can be undone.
 pub const MOST_UNDO: usize = 10_000;
 
@@ -93,6 +96,13 @@ pub enum Msg {
     },
     /// Removes a client with its lines of the schedule.
     RemoveClient(ClientId),
+    /// Gives a client another name, in every line that names it.
+    RenameClient {
+        /// Which client.
+        client: ClientId,
+        /// Its new name.
+        name: String,
+    },
     /// Adds a protocol of the library, with the tables, scripts and roles that it needs.
     AddProtocol(String),
 }
@@ -115,6 +125,15 @@ pub enum Notice {
     Said(String),
     /// It could not be done, and why.
     Refused(String),
+}
+
+impl Notice {
+    /// The sentence.
+    pub fn into_words(self) -> String {
+        match self {
+            Notice::Said(words) | Notice::Refused(words) => words,
+        }
+    }
 }
 
 /// One reply that differs from what stands behind `=>`.
@@ -246,7 +265,7 @@ impl Session {
             }
             Msg::AddClient { name, protocol } => {
                 let text = scenario::edit::add_client(&self.text(), &name, protocol.as_deref())
-                    .map_err(|errors| first(&errors))?;
+                    .map_err(|errors| of_a_field(&errors))?;
                 let text = match scenario::read(&text) {
                     Ok(_) => text,
                     Err(_) => with_parameters(&text, &name, protocol.as_deref()),
@@ -262,9 +281,19 @@ impl Session {
                 self.replace(text, cursor)
                     .map(|()| Some(format!("{name} is removed")))
             }
+            Msg::RenameClient { client, name } => {
+                let before = self.client_name(client).to_string();
+                if before == name {
+                    return Ok(None);
+                }
+                let text = scenario::edit::rename_client(&self.text(), &before, &name)
+                    .map_err(|errors| of_a_field(&errors))?;
+                self.replace(text, self.cursor)
+                    .map(|()| Some(format!("{before} is called {name} now")))
+            }
             Msg::AddProtocol(name) => {
                 let text = scenario::edit::add_protocol(&self.text(), &name)
-                    .map_err(|errors| first(&errors))?;
+                    .map_err(|errors| of_a_field(&errors))?;
                 self.replace(text, self.cursor)
                     .map(|()| Some(format!("The protocol {name} is there")))
             }
@@ -446,6 +475,13 @@ impl Session {
 
     /// Adds an action at the cursor, if it is possible.
     fn act(&mut self, action: Action) -> Result<Option<String>, String> {
+        if let Action::Advance { milliseconds } = action
+            && !(1..=MOST_ADVANCE).contains(&milliseconds)
+        {
+            return Err(format!(
+                "the clock advances by 1 ms at least and by {MOST_ADVANCE} ms, about 31 years, at most"
+            ));
+        }
         if let Some(why) = self.why_not(&action) {
             return Err(why);
         }
@@ -892,6 +928,13 @@ fn mismatches(reading: &Reading, timeline: &Timeline) -> Vec<Mismatch> {
             })
         })
         .collect()
+}
+
+/// What is wrong with what was put into a field, which has no lines.
+fn of_a_field(errors: &[TextError]) -> String {
+    errors.first().map_or_else(String::new, |error| {
+        error.message.clone() + ": expected " + &error.expected
+    })
 }
 
 fn first(errors: &[TextError]) -> String {

@@ -284,7 +284,7 @@ fn draw_head(desk: Desk, head: Head) -> AnyView {
     view! {
         <header class="client__head">
             {badge(client, &name, false)}
-            <span class="client__name">{name}</span>
+            {draw_name(desk, client, name)}
             <span class="client__protocol" title=protocol.clone()>{protocol.clone()}</span>
             <span class=chip>{icon(sign)}<span class="chip__words">{words}</span></span>
             {remove.draw(desk)}
@@ -293,6 +293,54 @@ fn draw_head(desk: Desk, head: Head) -> AnyView {
         <dl class="client__vars">{variables.into_iter().map(draw_variable).collect_view()}</dl>
     }
     .into_any()
+}
+
+/// The name, which a click turns into a field.
+fn draw_name(desk: Desk, client: ClientId, name: String) -> AnyView {
+    let is_edited = RwSignal::new(false);
+    let field = NodeRef::<leptos::html::Input>::new();
+    Effect::new(move || {
+        if let Some(field) = field.get() {
+            let _ = field.focus();
+            field.select();
+        }
+    });
+    let rename = move || {
+        if let Some(field) = field.get_untracked().filter(|_| is_edited.get_untracked()) {
+            is_edited.set(false);
+            let name = field.value().trim().to_string();
+            desk.send(Msg::RenameClient { client, name });
+        }
+    };
+    let draw = move || {
+        let name = name.clone();
+        let label = "Rename ".to_string() + &name;
+        if !is_edited.get() {
+            return Button::new(name)
+                .label(label)
+                .class("button--quiet client__name")
+                .unless(desk.look(Session::why_not_writable))
+                .does(move || is_edited.set(true))
+                .draw(desk);
+        }
+        view! {
+            <form on:submit=move |event| { event.prevent_default(); rename() }>
+                <input
+                    class="field client__field"
+                    node_ref=field
+                    aria-label=label
+                    value=name
+                    maxlength="64"
+                    autocomplete="off"
+                    spellcheck="false"
+                    on:blur=move |_| rename()
+                    on:keydown=move |event| if event.key() == "Escape" { is_edited.set(false) }
+                />
+            </form>
+        }
+        .into_any()
+    };
+    draw.into_any()
 }
 
 fn draw_belief(belief: BeliefLine) -> AnyView {
@@ -595,6 +643,7 @@ struct Buttons {
     lose: Option<String>,
     is_paused: bool,
     is_crashed: bool,
+    is_over: bool,
 }
 
 fn buttons_of(session: &Session, client: ClientId) -> Option<Buttons> {
@@ -620,6 +669,7 @@ fn buttons_of(session: &Session, client: ClientId) -> Option<Buttons> {
         lose: session.why_not(&Action::LoseReply { client, step }),
         is_paused,
         is_crashed,
+        is_over: matches!(state.place, Place::Ended { .. }),
     })
 }
 
@@ -633,6 +683,7 @@ fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
         lose,
         is_paused,
         is_crashed,
+        is_over,
     } = buttons;
     let say = |what: &str| what.to_string() + " " + &name;
     let can_step = step.is_none();
@@ -663,7 +714,12 @@ fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
             .unless(crash)
             .sends(desk, Msg::Act(Action::Restart { client })),
         false => Button::new("Crash")
-            .label(say("Crash"))
+            .label(
+                say("Crash")
+                    + is_over
+                        .then_some(", so that it can start again")
+                        .unwrap_or_default(),
+            )
             .unless(crash)
             .sends(desk, Msg::Act(Action::Crash { client })),
     };

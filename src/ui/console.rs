@@ -8,7 +8,9 @@ use super::desk::Desk;
 use super::words;
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, ClientId, Who};
+use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::event::Answer;
+use crate::sim::store;
 use crate::timeline::Entry;
 
 /// The most commands that are shown; the latest of them.
@@ -18,6 +20,20 @@ const MOST_COMMANDS: usize = 100;
 #[component]
 pub fn Consoles(desk: Desk) -> impl IntoView {
     let said = desk.read(said_of);
+    let earlier = desk.read(|session| {
+        let typed = session.played();
+        typed
+            .filter(|entry| is_typed(&entry.action))
+            .count()
+            .saturating_sub(MOST_COMMANDS)
+    });
+    let more = move || {
+        let earlier = earlier.get();
+        (earlier > 0).then(|| {
+            let words = words::count(earlier, "earlier command is", "earlier commands are");
+            view! { <p class="empty">{words}" not shown: move the cursor back to see them."</p> }
+        })
+    };
     let names = desk.read(|session| {
         let clients = session.setup().clients.iter();
         clients
@@ -104,7 +120,7 @@ pub fn Consoles(desk: Desk) -> impl IntoView {
         <section class="consoles panel" id="dock-consoles" role="tabpanel" aria-label="Console">
             <header class="panel__head panel__head--undocked"><h2 class="panel__title">"Console"</h2></header>
             <div class="panel__body console" role="log" tabindex="0" node_ref=log>
-                {hint}
+                {hint} {more}
                 {list(said, draw)}
             </div>
             <form class="consoles__prompt" on:submit=move |event| { event.prevent_default(); send() }>
@@ -147,6 +163,10 @@ fn typed_by(session: &Session, by: Who) -> Vec<String> {
     typed
 }
 
+fn is_typed(action: &Action) -> bool {
+    matches!(action, Action::Command { .. })
+}
+
 #[derive(Clone, PartialEq)]
 struct Said {
     name: String,
@@ -154,6 +174,8 @@ struct Said {
     source: String,
     answer: String,
     is_error: bool,
+    /// What only this page could say, where the answer is Redis's.
+    note: Option<String>,
 }
 
 fn said_of(session: &Session) -> Vec<(Key, Said)> {
@@ -169,7 +191,12 @@ fn said_of(session: &Session) -> Vec<(Key, Said)> {
 }
 
 fn said_by(session: &Session, entry: &Entry) -> Option<Said> {
-    let Action::Command { who, source, .. } = &entry.action else {
+    let Action::Command {
+        who,
+        source,
+        request,
+    } = &entry.action
+    else {
         return None;
     };
     let (answer, is_error) = match (entry.refusal(), entry.answer()) {
@@ -177,13 +204,32 @@ fn said_by(session: &Session, entry: &Entry) -> Option<Said> {
         (None, Some(answer)) => (answer.print_long(), answer.is_error()),
         (None, None) => ("waits …".to_string(), false),
     };
+    let left_out = match request {
+        Request::Store(arguments) => {
+            let words = arguments.iter().map_while(|argument| match argument {
+                Argument::Literal(bytes) => Some(bytes.clone()),
+                _ => None,
+            });
+            store::left_out(&words.take(2).collect::<Vec<_>>())
+        }
+        _ => None,
+    };
+    let is_sql = matches!(entry.answer(), Some(Answer::Database(_)));
+    // The word that says which server is meant is the prompt.
+    let typed = match is_sql {
+        true => source.strip_prefix("mysql ").unwrap_or(source),
+        false => source.strip_prefix("redis ").unwrap_or(source),
+    };
     Some(Said {
+        note: left_out.map(|command| {
+            "Redis has ".to_string() + &command + "; the playground’s store does not."
+        }),
         name: match who {
             Who::Operator => "operator".to_string(),
             Who::Client(client) => session.client_name(*client).to_string(),
         },
-        is_sql: matches!(entry.answer(), Some(Answer::Database(_))),
-        source: source.clone(),
+        is_sql,
+        source: typed.trim_start().to_string(),
         answer,
         is_error,
     })
@@ -196,7 +242,9 @@ fn draw(said: Said) -> AnyView {
         source,
         answer,
         is_error,
+        note,
     } = said;
+    let note = note.map(|note| view! { "\n" <span class="console__note">{note}</span> });
     let class = if is_error {
         "console__error"
     } else {
@@ -208,6 +256,7 @@ fn draw(said: Said) -> AnyView {
             <span class="console__asked">{prompt}<b>{source}</b></span>
             "\n"
             <span class=class>{answer}</span>
+            {note}
         </p>
     }
     .into_any()

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use leptos::prelude::*;
 
 use super::picture::Drawing;
+use super::words;
 use crate::scenario::check::Difference;
 use crate::session::{Msg, Notice, Session};
 use crate::sim::action::ClientId;
@@ -122,14 +123,21 @@ impl Desk {
 
     /// Does what the user asks, and tells what came of it.
     pub fn send(self, msg: Msg) {
-        let is_edit = matches!(msg, Msg::Edit(_));
-        let before = self.look(Session::cursor);
+        let stands = |session: &Session| (session.revision(), session.why_not_writable());
+        let before = self.look(stands);
         let mut notices = Vec::new();
         self.session.update(|session| notices = session.update(msg));
         self.drawing
             .update(|drawing| self.look(|session| drawing.follow(session)));
-        if notices.is_empty() && !is_edit && self.look(Session::cursor) != before {
-            self.tell(self.look(where_it_stands), false, false);
+        let (revision, why) = self.look(stands);
+        if notices.is_empty() && revision != before.0 {
+            match why {
+                None => self.tell(self.look(where_it_stands), false, false),
+                Some(why) if before.1.as_ref() != Some(&why) => {
+                    self.tell(words::sentence(&why), false, false);
+                }
+                Some(_) => {}
+            }
         }
         for notice in notices {
             match notice {

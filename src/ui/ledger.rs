@@ -49,11 +49,13 @@ struct Sum {
     accepted: usize,
     accepted_stale: usize,
     rejected: usize,
+    /// Answered with an error: no condition looked at the row.
+    failed: usize,
 }
 
 impl Sum {
     fn all(&self) -> usize {
-        self.accepted + self.rejected
+        self.accepted + self.rejected + self.failed
     }
 
     fn in_words(self) -> String {
@@ -67,6 +69,9 @@ impl Sum {
         if self.rejected > 0 {
             parts.push(self.rejected.to_string() + " rejected");
         }
+        if self.failed > 0 {
+            parts.push(self.failed.to_string() + " failed");
+        }
         parts.join(", ")
     }
 }
@@ -79,6 +84,7 @@ fn sum_of(session: &Session) -> Sum {
                 sum.accepted += 1;
                 sum.accepted_stale += usize::from(stale);
             }
+            (false, _) if has_failed(write) => sum.failed += 1,
             (false, _) => sum.rejected += 1,
         }
     }
@@ -170,6 +176,7 @@ fn verdict_of(entry: &LedgerEntry) -> AnyView {
     match (entry.accepted, entry.stale) {
         (true, true) => verdict("stale", "stale, accepted".to_string()),
         (true, false) => verdict("accepted", "accepted".to_string()),
+        (false, _) if has_failed(entry) => verdict("untested", "failed".to_string()),
         (false, stale) => {
             let reasons: Vec<&str> = entry.reasons.iter().map(reason_in_words).collect();
             let stale = if stale { ", stale" } else { "" };
@@ -179,6 +186,11 @@ fn verdict_of(entry: &LedgerEntry) -> AnyView {
             )
         }
     }
+}
+
+/// Whether the database answered with an error, and so no condition was looked at.
+fn has_failed(entry: &LedgerEntry) -> bool {
+    matches!(entry.reasons.as_slice(), [Reason::Error(_)])
 }
 
 fn reason_in_words(reason: &Reason) -> &str {
@@ -198,5 +210,10 @@ fn condition(judged: &JudgedCondition) -> AnyView {
         None => ("condition condition--false", "untested", "NULL: "),
     };
     let text = judged.text.clone();
-    view! { <span class=class>{icon(sign)}{super::controls::hidden(word)}{text}</span> }.into_any()
+    let stood = (!judged.stood.is_empty()).then(|| {
+        let stood = " was ".to_string() + &judged.stood;
+        view! { <i>{stood}</i> }
+    });
+    view! { <span class=class>{icon(sign)}{super::controls::hidden(word)}{text}{stood}</span> }
+        .into_any()
 }

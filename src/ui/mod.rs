@@ -61,12 +61,15 @@ pub fn mount() {
         share::follow(desk);
         shortcuts::listen(desk);
         let tell = move || {
-            // What was refused comes last, so that it stays in sight.
-            for notice in told.into_iter().rev() {
-                match notice {
-                    Notice::Said(said) => desk.say(said),
-                    Notice::Refused(why) => desk.refuse(why),
-                }
+            // All in one, as a notice takes the place of the one before.
+            let is_refused = told
+                .iter()
+                .any(|notice| matches!(notice, Notice::Refused(_)));
+            let sentences: Vec<String> = told.into_iter().map(Notice::into_words).collect();
+            match (sentences.join(". "), is_refused) {
+                (said, _) if said.is_empty() => {}
+                (said, false) => desk.say(said),
+                (why, true) => desk.refuse(why),
             }
         };
         set_timeout(tell, std::time::Duration::ZERO);

@@ -8,7 +8,7 @@ use wasm_bindgen::JsCast;
 use super::browser;
 use super::clients::Strip;
 use super::controls::{Key, list};
-use super::desk::Desk;
+use super::desk::{Desk, Dock, Tab};
 use super::ink::{Ink, Label, Shape, keep_apart, numbers, zigzag};
 use super::properties::Tally;
 use super::strokes;
@@ -185,6 +185,7 @@ pub fn Picture(desk: Desk) -> impl IntoView {
             .with(|session| tab_of(session, &places.get(), cursor_y.get()))
     });
     let is_empty = desk.read(|session| session.timeline().is_empty());
+    let frozen = desk.read(Session::why_not_writable);
     let tip = RwSignal::new(None::<Tip>);
     let drawn_box = move || {
         let (width, height) = size.get();
@@ -208,6 +209,7 @@ pub fn Picture(desk: Desk) -> impl IntoView {
                 <h2 class="panel__title" id="h-picture">"Picture"</h2>
                 <Tally desk=desk />
             </header>
+            {move || frozen.get().map(|_| old_text(desk))}
             <div
                 class="picture__scroll panel__body"
                 id=BODY
@@ -255,6 +257,20 @@ pub fn Picture(desk: Desk) -> impl IntoView {
             {move || tip.get().map(draw_tip)}
         </section>
     }
+}
+
+fn old_text(desk: Desk) -> AnyView {
+    let show = move |_| {
+        desk.dock.set(Dock::Text);
+        desk.tab.set(Tab::Text);
+    };
+    view! {
+        <p class="picture__band">
+            "The text does not parse: this shows the last one that did. "
+            <button type="button" class="link" on:click=show>"See the errors"</button>
+        </p>
+    }
+    .into_any()
 }
 
 fn nothing_yet() -> AnyView {

@@ -1,5 +1,7 @@
 //! When the page meets a mistake of its own, it stops, says so, and gives the user's text back.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use leptos::prelude::*;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -10,8 +12,13 @@ use super::desk::Desk;
 /// From now on a panic shows the user's text in place of the page, and the next start does not open it by itself.
 pub fn watch_over(desk: Desk) {
     let before = std::panic::take_hook();
+    let has_stopped = AtomicBool::new(false);
     std::panic::set_hook(Box::new(move |panic| {
         before(panic);
+        // What goes wrong after the first mistake is its consequence.
+        if has_stopped.swap(true, Ordering::Relaxed) {
+            return;
+        }
         browser::remember_that_it_stopped();
         // The session cannot be read where the panic came from within it; then what was kept last is given back.
         let text = desk

@@ -160,7 +160,10 @@ fn open_text(desk: Desk, text: &str, cursor: Option<usize>, named: Option<String
         let name = named.unwrap_or_else(|| "The text".to_string());
         return desk.refuse(name + " does not parse: its errors stand under the text. The page stays on what was open.");
     }
-    if desk.said.with_untracked(|now| now.number == said) {
+    if !desk
+        .said
+        .with_untracked(|now| now.aloud && now.number > said)
+    {
         desk.say("Open: ".to_string() + &desk.look(Session::title));
     }
     write_address(desk, true);
@@ -234,7 +237,14 @@ pub fn follow(desk: Desk) {
         let next = timer.is_set().then(|| desk.look(fragment_for_address));
         browser::leave_behind(next.as_deref());
     });
-    browser::on_address(move || open_address(desk));
+    browser::on_address(move || {
+        // What was about to be written must not take the place of an address that is explained.
+        if timer.is_set() {
+            timer.clear();
+            keep(desk);
+        }
+        open_address(desk);
+    });
     browser::on_drop(move |file| open_file(desk, file));
 }
 
@@ -307,8 +317,11 @@ pub fn begin() -> (Session, Vec<Notice>) {
             kept.draft.clone().unwrap_or_else(|| kept.text.clone()),
             kept.cursor,
         ));
-        let kept = "Your earlier work is kept under Branches".to_string();
-        told.push(Notice::Said(kept));
+        let kept = match stopped {
+            true => "The page had stopped: the work that it stopped at is kept under Branches",
+            false => "Your earlier work is kept under Branches",
+        };
+        told.push(Notice::Said(kept.to_string()));
     }
     let mut session = linked.or(own).unwrap_or_else(first_session);
     session.set_branches(

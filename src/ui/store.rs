@@ -26,6 +26,13 @@ pub fn Store(desk: Desk) -> impl IntoView {
         (count.get() == 0)
             .then(|| view! { <p class="empty">"Keys appear here when a command writes them."</p> })
     };
+    let more = move || {
+        let more = count.get().saturating_sub(MOST_KEYS);
+        (more > 0).then(|| {
+            let words = words::count(more, "more key is", "more keys are");
+            view! { <p class="empty">{words}" not shown: a console reads them."</p> }
+        })
+    };
     let reseeds = desk.read(reseeds_of);
     view! {
         <section class="server" aria-labelledby="h-store">
@@ -35,7 +42,7 @@ pub fn Store(desk: Desk) -> impl IntoView {
                 <span class="server__tools">{move || reseeds.get().into_iter().map(|reseed| draw_reseed(desk, reseed)).collect_view()}</span>
             </header>
             <ul class="keys">{list(keys, move |row| draw_key(desk, row))}</ul>
-            {hint}
+            {hint} {more}
         </section>
     }
 }

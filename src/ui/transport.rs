@@ -7,7 +7,7 @@ use super::clients::step_client;
 use super::controls::{Button, fresh_id, hue_number};
 use super::desk::Desk;
 use super::words;
-use crate::session::{Msg, Session};
+use crate::session::{MOST_ADVANCE, Msg, Session};
 use crate::sim::action::{Action, ClientId, Who};
 use crate::sim::event::Fact;
 use crate::timeline::Entry;
@@ -375,7 +375,9 @@ fn clock(desk: Desk) -> AnyView {
             }
             None => {
                 is_wrong.set(true);
-                desk.refuse("The clock advances by a whole number of milliseconds, by 1 at least: 250, 10001, 2s");
+                desk.refuse(
+                    "The clock advances by a whole number of milliseconds, from 1 to 1 000 000 000 000 (about 31 years): 250, 10001, 2s",
+                );
             }
         }
     };
@@ -454,7 +456,9 @@ pub fn milliseconds_in(typed: &str) -> Option<u64> {
         Some(_) => return None,
         None => number.parse::<u64>().ok()?.checked_mul(factor)?,
     };
-    (milliseconds > 0).then_some(milliseconds)
+    (1..=MOST_ADVANCE)
+        .contains(&milliseconds)
+        .then_some(milliseconds)
 }
 
 #[cfg(test)]
@@ -471,6 +475,8 @@ mod tests {
             ("1.5 s", Some(1500)),
             ("1.5", None),
             ("0", None),
+            ("1000000000s", Some(1_000_000_000_000)),
+            ("1000000000001", None),
             ("-5", None),
             ("", None),
             ("1.é12s", None),

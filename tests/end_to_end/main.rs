@@ -24,6 +24,7 @@ mod opening;
 mod playing;
 mod screenshots;
 mod stories;
+mod troubles;
 mod visitor;
 mod webdriver;
 
@@ -47,6 +48,7 @@ fn all_tests() -> Vec<Test> {
         building::TESTS,
         links::TESTS,
         offline::TESTS,
+        troubles::TESTS,
     ]
     .concat()
 }

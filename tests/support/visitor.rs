@@ -224,7 +224,57 @@ impl Visitor {
         self.waits().await;
     }
 
+    /// Puts a name into the field of the client to be added, and adds it.
+    pub async fn names_new_client(&self, name: &str) {
+        let field: HtmlInputElement = self.one(".clients__name").unchecked_into();
+        field.set_value(name);
+        self.presses_starting("Add client").await;
+    }
+
+    /// Puts a name into the field on a card, and leaves it.
+    pub async fn names_client(&self, name: &str) {
+        let field: HtmlInputElement = self.one(".client__field").unchecked_into();
+        field.set_value(name);
+        tell(&field, "blur");
+        self.waits().await;
+    }
+
+    /// Moves the pointer over the middle of an element.
+    pub async fn points_at(&self, selector: &str) {
+        // Until the picture has come to rest: scrolling takes the sentence away.
+        self.waits_for(300).await;
+        let element = self.place.query_selector(selector).unwrap().unwrap();
+        let place = element.get_bounding_client_rect();
+        let how = web_sys::MouseEventInit::new();
+        how.set_bubbles(true);
+        how.set_client_x((place.left() + place.width() / 2.0) as i32);
+        how.set_client_y((place.top() + place.height() / 2.0) as i32);
+        let event = web_sys::MouseEvent::new_with_mouse_event_init_dict("mousemove", &how);
+        element.dispatch_event(&event.unwrap()).unwrap();
+        self.waits().await;
+    }
+
     // Seeing.
+
+    /// What was told last.
+    pub fn said(&self) -> String {
+        Visitor::words(&self.one(".status__said"))
+    }
+
+    /// Something there says this.
+    pub fn sees_words(&self, selector: &str, words: &str) {
+        self.with_words(selector, words);
+    }
+
+    /// Where the elements stand.
+    pub fn rectangles(&self, selector: &str) -> Vec<web_sys::DomRect> {
+        let found = self.place.query_selector_all(selector).unwrap();
+        let found = (0..found.length()).filter_map(|place| found.get(place));
+        let elements = found.map(|found| found.unchecked_into::<Element>());
+        elements
+            .map(|element| element.get_bounding_client_rect())
+            .collect()
+    }
 
     /// The story's title stands at the top.
     pub fn sees_title(&self, title: &str) {

@@ -277,6 +277,7 @@ impl<'t> Compiler<'t, '_, '_> {
         let known = Known {
             scripts: &self.setup.scripts,
             scripts_are_damaged: self.damage.scripts,
+            is_typed: false,
         };
         let part = Part {
             text: &line.text,
@@ -463,39 +464,20 @@ impl<'t> Compiler<'t, '_, '_> {
 
     /// The property that a sentence names.
     fn property(&mut self, sentence: &Named) -> Option<Property> {
-        let fitting = properties_that_begin(&sentence.text);
-        match fitting.as_slice() {
-            [only] => Some(*only),
-            [] => {
-                let known = Property::ALL.iter().map(|property| property.sentence());
-                self.errors
-                    .unknown(sentence.place, "no property says", &sentence.text, known)
-            }
-            several => {
-                let sentences: Vec<&str> =
-                    several.iter().map(|property| property.sentence()).collect();
-                let message = format!("several properties begin with {}", quoted(&sentence.text));
-                self.errors
-                    .add(sentence.place, message, super::error::one_of(&sentences))
-            }
+        let fitting = match Property::named(&sentence.text) {
+            Ok(property) => return Some(property),
+            Err(fitting) => fitting,
+        };
+        let sentences: Vec<&str> = fitting.iter().map(|property| property.sentence()).collect();
+        if fitting.len() == Property::ALL.len() {
+            let known = sentences.into_iter();
+            return self
+                .errors
+                .unknown(sentence.place, "no property says", &sentence.text, known);
         }
-    }
-}
-
-/// The properties whose sentence is this, or begins so. Capitals, a leading article and a mark at the end do not count.
-fn properties_that_begin(sentence: &str) -> Vec<Property> {
-    let without_article = |text: &str| {
-        let text = text.to_lowercase();
-        let text = text.trim_end_matches(['.', '…', ' ']);
-        text.strip_prefix("a ").unwrap_or(text).to_owned()
-    };
-    let wanted = without_article(sentence);
-    let begin = |property: &&Property| without_article(property.sentence()).starts_with(&wanted);
-    let is_it = |property: &&Property| without_article(property.sentence()) == wanted;
-    match Property::ALL.iter().find(is_it) {
-        Some(property) => vec![*property],
-        None if wanted.is_empty() => Vec::new(),
-        None => Property::ALL.iter().filter(begin).copied().collect(),
+        let message = format!("several properties begin with {}", quoted(&sentence.text));
+        self.errors
+            .add(sentence.place, message, super::error::one_of(&sentences))
     }
 }
 

@@ -120,6 +120,7 @@ impl Compiler<'_, '_, '_> {
         let scripts = Known {
             scripts: &self.setup.scripts,
             scripts_are_damaged: self.damage.scripts,
+            is_typed: false,
         };
         let request = request(&parts, scripts, self.errors);
         if let Some(request) = &request {

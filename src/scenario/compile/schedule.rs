@@ -203,6 +203,7 @@ fn action_with(
             let scripts = Known {
                 scripts: &setup.scripts,
                 scripts_are_damaged: damage.scripts,
+                is_typed: true,
             };
             let part = Part {
                 text: &source.text,

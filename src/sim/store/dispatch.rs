@@ -86,12 +86,6 @@ fn find(argv: &[Vec<u8>]) -> Result<&'static Command, String> {
 }
 
 fn unknown(name: &[u8], argv: &[Vec<u8>]) -> String {
-    if table::is_left_out(name) {
-        return format!(
-            "ERR Latchkey's store does not have the command '{}'",
-            shown(name, 128)
-        );
-    }
     let mut arguments = String::new();
     for argument in argv.iter().skip(1) {
         if arguments.len() >= 128 {

@@ -169,6 +169,24 @@ pub fn all_commands() -> impl Iterator<Item = &'static Command> {
     COMMANDS.iter()
 }
 
+/// The command or subcommand that these arguments call, where Redis 7.0 has it and the store lacks it: `CONFIG`, `CLIENT LIST`.
+pub fn left_out(argv: &[Vec<u8>]) -> Option<String> {
+    let name = argv.first()?;
+    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_ascii_uppercase();
+    if is_left_out(name) {
+        return Some(shown(name));
+    }
+    let whole = shown(name) + " " + &shown(argv.get(1)?);
+    SUBCOMMANDS_LEFT_OUT
+        .split(", ")
+        .any(|other| other == whole)
+        .then_some(whole)
+}
+
+const SUBCOMMANDS_LEFT_OUT: &str = "CLIENT CACHING, CLIENT GETREDIR, CLIENT HELP, CLIENT INFO, CLIENT KILL, CLIENT LIST, \
+    CLIENT NO-EVICT, CLIENT PAUSE, CLIENT REPLY, CLIENT TRACKING, CLIENT TRACKINGINFO, CLIENT UNBLOCK, CLIENT UNPAUSE, \
+    PUBSUB HELP, PUBSUB SHARDCHANNELS, PUBSUB SHARDNUMSUB, SCRIPT DEBUG, SCRIPT HELP, SCRIPT KILL";
+
 /// Whether Redis 7.0 has a command of this name that the store lacks.
 pub(super) fn is_left_out(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
@@ -177,7 +195,7 @@ pub(super) fn is_left_out(name: &[u8]) -> bool {
         .any(|word| word.as_bytes() == name)
 }
 
-const LEFT_OUT: &str = "acl asking auth bgrewriteaof bgsave bitcount bitfield bitfield_ro bitop bitpos cluster config \
+const LEFT_OUT: &str = "acl asking auth bgrewriteaof bgsave bitcount bitfield bitfield_ro bitop bitpos cluster command config \
     debug dump failover fcall fcall_ro function geoadd geodist geohash geopos georadius georadius_ro georadiusbymember \
     georadiusbymember_ro geosearch geosearchstore getbit hello info lastsave latency lcs lolwut memory migrate module \
     monitor move object pfadd pfcount pfdebug pfmerge pfselftest psync readonly readwrite replconf replicaof restore \

@@ -322,12 +322,26 @@ fn what_is_left_out_says_so() {
     for (line, reply) in [
         (
             "XADD s * f v",
-            "ERR Latchkey's store does not have the command 'XADD'",
+            "ERR unknown command 'XADD', with args beginning with: 's' '*' 'f' 'v' ",
         ),
         ("SELECT 3", "ERR Latchkey's store has only database 0"),
         ("COPY a b DB 3", "ERR Latchkey's store has only database 0"),
     ] {
         assert_eq!(only_reply(&send(&mut store, 0, line)), reply, "{line}");
+    }
+    for (line, left_out) in [
+        ("config get maxmemory", Some("CONFIG")),
+        ("CLIENT list", Some("CLIENT LIST")),
+        ("CLIENT ID", None),
+        ("CLIENT NONSENSE", None),
+        ("NONSENSE", None),
+        ("GET k", None),
+    ] {
+        let argv: Vec<Vec<u8>> = line
+            .split(' ')
+            .map(|word| word.as_bytes().to_vec())
+            .collect();
+        assert_eq!(super::left_out(&argv).as_deref(), left_out, "{line}");
     }
 }
 
