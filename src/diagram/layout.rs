@@ -336,8 +336,8 @@ fn room_right_of(lane: Lane, narrow: bool) -> i32 {
     match (lane, narrow) {
         (Lane::Table, false) => 152,
         (Lane::Table, true) => 104,
-        (Lane::Store, false) => 180,
-        (Lane::Store, true) | (Lane::Client(_), _) => 110,
+        (Lane::Store(_), false) => 180,
+        (Lane::Store(_), true) | (Lane::Client(_), _) => 110,
         (Lane::Gateway, _) => 84,
         (Lane::Operator, _) => 40,
     }
