@@ -716,9 +716,11 @@ fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
         false => Button::new("Crash")
             .label(
                 say("Crash")
-                    + is_over
-                        .then_some(", so that it can start again")
-                        .unwrap_or_default(),
+                    + if is_over {
+                        ", so that it can start again"
+                    } else {
+                        ""
+                    },
             )
             .unless(crash)
             .sends(desk, Msg::Act(Action::Crash { client })),

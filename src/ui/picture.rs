@@ -349,7 +349,7 @@ fn row_of(row: &RowShown, places: &LanePlaces, cursor: usize) -> (Key, Row) {
         let (top, bottom) = (row.top + 2, row.top + row.height - 2);
         ink.path(
             "p-break",
-            zigzag(top, right) + &&numbers(&[("V", bottom)]) + "H0z",
+            zigzag(top, right) + &numbers(&[("V", bottom)]) + "H0z",
         );
         ink.path("p-break-edge", zigzag(top, right));
         ink.path("p-break-edge", zigzag(bottom + 1, right));
