@@ -41,9 +41,11 @@
 //! 5. [`session`] is the whole page without the browser: a message goes in, and the text, the timeline and the cursor change.
 //! 6. [`search`] tries every schedule within bounds, and finds the shortest one that breaks a property.
 //! 7. [`diagram`] turns a timeline into the space-time picture, as plain numbers.
-//! 8. `ui`, where the feature `ui` is on, shows it all and turns clicks into messages. It holds no rule.
+//! 8. [`export`] turns a scenario into a test for real servers.
+//! 9. `ui`, where the feature `ui` is on, shows it all and turns clicks into messages. It holds no rule.
 
 pub mod diagram;
+pub mod export;
 pub mod link;
 pub mod property;
 pub mod scenario;

@@ -236,3 +236,38 @@ fn help_and_version() {
         format!("latchkey {}\n", env!("CARGO_PKG_VERSION"))
     );
 }
+
+#[test]
+fn export_prints_a_test_or_says_why_not() {
+    let folder = Folder::new("export");
+    let right = folder.file("right.latchkey", RIGHT);
+    let (out, err, status) = run(&["export", &right, "--to", "pytest"]);
+    assert!(
+        out.contains("def test_a_schedule_of_lock_clients(operator):")
+            && out.contains("(\"A\", \"one\", \"OK\")"),
+        "{out}"
+    );
+    assert_eq!((err.as_str(), status), ("", 0));
+    let (out, _, status) = run(&["export", "--holds", "--to", "pytest", &right]);
+    assert!(!out.contains("(\"A\", \"one\", \"OK\")"), "{out}");
+    assert_eq!(status, 0);
+    let jumps = folder.file(
+        "jumps.latchkey",
+        &RIGHT.replace("  A one", "  clock of A +5ms\n  A one"),
+    );
+    let (out, err, status) = run(&["export", &jumps, "--to", "pytest"]);
+    assert_eq!((out.as_str(), status), ("", 1));
+    assert!(err.ends_with("cannot be exported to pytest: line 7: no real clock can be made to go wrong from a test\n"), "{err}");
+    let wrong: [&[&str]; 5] = [
+        &[],
+        &[&right],
+        &[&right, "--to"],
+        &[&right, "--to", "cobol"],
+        &[&right, &right, "--to", "pytest"],
+    ];
+    for arguments in wrong {
+        let (out, err, status) = run(&[&["export"], arguments].concat());
+        assert_eq!((out.as_str(), status), ("", 2), "{arguments:?}");
+        assert!(err.starts_with("latchkey: "), "{err}");
+    }
+}

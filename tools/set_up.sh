@@ -6,6 +6,7 @@
 #   set_up_trunk     trunk, and wasm-bindgen in the version that Cargo.lock has, into target/tools
 #   set_up_browser   Chromium or Chrome with its driver; exports CHROME and CHROMEDRIVER
 #   set_up_servers   a real Redis and a real MariaDB, which the tests compare answers with
+#   set_up_exports   what the exported tests are run with, into target/tools: client libraries and test runners
 #   set_up_packages PROGRAM=PACKAGE[,PACKAGE]...   any other program that Debian packages bring
 #
 # Each returns 1, after a line on what is missing, when it could not.
@@ -182,4 +183,26 @@ set_up_browser() {
 
 set_up_servers() {
     set_up_packages redis-server=redis-server mariadbd=mariadb-server-core my_print_defaults=mariadb-client-core
+}
+
+# What is installed is named in a file beside it, so that a second time nothing is asked for.
+# versions_in FOLDER VERSIONS COMMAND...: runs the command unless these versions are there already.
+versions_in() {
+    local folder=$1 versions=$2
+    shift 2
+    [ "$(cat "$folder/versions" 2>/dev/null)" != "$versions" ] || return 0
+    say "installing $versions into ${folder#"$project"/}"
+    quietly "$@" && echo "$versions" >"$folder/versions"
+}
+
+set_up_python_clients() {
+    local versions="pytest==9.2.0 redis==8.1.0 PyMySQL==1.2.4"
+    python3 -c 'import ensurepip, venv' 2>/dev/null || apt_install python3-venv || return 1
+    [ -x "$tools/python/bin/python" ] || quietly python3 -m venv "$tools/python" || return 1
+    # shellcheck disable=SC2086
+    versions_in "$tools/python" "$versions" "$tools/python/bin/pip" install --quiet $versions
+}
+
+set_up_exports() {
+    set_up_python_clients
 }

@@ -1,15 +1,17 @@
 //! The native program: checks scenario files, formats them, and turns them into links and back.
 //!
-//! Arguments are read by hand: five commands and two options do not need a crate.
+//! Arguments are read by hand: a handful of commands and options do not need a crate.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use latchkey::export::{Format, Options, export};
 use latchkey::link;
 use latchkey::scenario::{self, TextError, limits};
 use latchkey::search::{self, Search};
+use latchkey::timeline::Timeline;
 
 const HELP: &str = "\
 Latchkey: an exact, repeatable world of distributed locks.
@@ -23,6 +25,9 @@ Commands:
   format FILE [--write]    prints a scenario in its canonical form; with --write, into the file
   pin FILE [--write]       prints a scenario with the replies and the expectations that it has now
   link FILE [--cursor N]   prints the link of a scenario, with N actions played (all, if not said)
+  export FILE --to FORMAT [--holds]
+                           prints a scenario as a test for real servers; with --holds, one that fails until the
+                           properties hold. FORMAT is one of FORMATS
   show LINK                prints the scenario of a link: a whole address or the part from # on
 
 Options:
@@ -77,7 +82,7 @@ fn run(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
         .iter()
         .any(|argument| *argument == "--help" || *argument == "-h");
     if wants_help || *command == "help" {
-        write!(console.out, "{HELP}")?;
+        write!(console.out, "{}", HELP.replace("FORMATS", &formats()))?;
         return Ok(Outcome::Well);
     }
     match command.to_string_lossy().as_ref() {
@@ -86,6 +91,7 @@ fn run(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
         "format" => rewrite_file("format", scenario::format, rest, console),
         "pin" => rewrite_file("pin", scenario::edit::pin, rest, console),
         "link" => link_of_file(rest, console),
+        "export" => export_file(rest, console),
         "show" => show_link(rest, console),
         "-V" | "--version" => {
             writeln!(console.out, "latchkey {}", env!("CARGO_PKG_VERSION"))?;
@@ -444,6 +450,66 @@ fn link_of_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<O
     }
     writeln!(console.out, "{}", link::encode(&text, cursor))?;
     Ok(Outcome::Well)
+}
+
+/// The formats, as the help lists them.
+fn formats() -> String {
+    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+    names.join(", ")
+}
+
+fn export_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
+    let mut options = Options::default();
+    let (mut file, mut format) = (None, None);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.to_string_lossy().as_ref() {
+            "--holds" => options.holds = true,
+            "--to" => format = rest.next().map(|name| name.to_string_lossy()),
+            option if option.starts_with('-') && option.len() > 1 => {
+                return usage(console, &format!("export has no option `{option}`"));
+            }
+            _ if file.is_some() => return usage(console, "export takes one file"),
+            _ => file = Some(*argument),
+        }
+    }
+    let (Some(file), Some(format)) = (file, format) else {
+        return usage(console, "export needs a file, and a format behind --to");
+    };
+    let Some(format) = Format::named(&format) else {
+        let formats = formats();
+        return usage(
+            console,
+            &format!("there is no format `{format}`, but {formats}"),
+        );
+    };
+    let Some(text) = text_of(file, console)? else {
+        return Ok(Outcome::Wrong);
+    };
+    let reading = match scenario::read(&text) {
+        Ok(reading) => reading,
+        Err(errors) => {
+            report(console, file, &errors)?;
+            return Ok(Outcome::Wrong);
+        }
+    };
+    let actions = reading.schedule.iter().map(|line| line.action.clone());
+    let timeline = Timeline::replay(reading.setup.clone(), actions);
+    match export(&text, &reading, &timeline, format, options) {
+        Ok(test) => {
+            write!(console.out, "{test}")?;
+            Ok(Outcome::Well)
+        }
+        Err(refusal) => {
+            let file = Path::new(file).display();
+            writeln!(
+                console.err,
+                "{file}: cannot be exported to {}: {refusal}",
+                format.name()
+            )?;
+            Ok(Outcome::Wrong)
+        }
+    }
 }
 
 fn show_link(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {

@@ -117,6 +117,12 @@ impl Server {
         }
     }
 
+    /// Where it listens.
+    #[allow(dead_code)]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// A connection to the database `test`.
     pub fn connect(&self, found_rows: bool) -> io::Result<Client> {
         self.connect_to("test", found_rows)

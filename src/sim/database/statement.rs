@@ -92,6 +92,19 @@ impl Statement {
         self.filled(whole, &values)
     }
 
+    /// The text around its variables: each piece with the name of the variable behind it, `None` behind the last one.
+    pub fn pieces(&self) -> Vec<(&str, Option<&str>)> {
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        for (placeholder, name) in self.0.placeholders.iter().zip(self.variables()) {
+            let text = self.source().get(at..placeholder.start).unwrap_or("");
+            pieces.push((text, Some(name.as_str())));
+            at = placeholder.end;
+        }
+        pieces.push((self.source().get(at..).unwrap_or(""), None));
+        pieces
+    }
+
     /// The names of the placeholders, one for each occurrence, in the order of writing.
     pub fn variables(&self) -> &[String] {
         &self.0.variables

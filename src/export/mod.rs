@@ -1,0 +1,123 @@
+//! A scenario as a test for real servers, in the reader's own language; and as a picture or a remark for a review.
+//!
+//! ```text
+//! Reading, Timeline ──► Plan ──► python, vitest, phpunit, rust: thin printers over it
+//!                        │ routine: each protocol as loops, conditions and returns
+//!                        │ plan: who does what and waits for whom, the clean-up
+//!                        │ claim: what is said of the properties, and by what it is seen
+//! ```
+//!
+//! A test passes where the servers behave as the playground says: replies, affected rows, final rows and keys, and the verdicts
+//! of the properties. With [`Options::holds`] it asserts instead that the properties hold, so that it fails until the protocol is
+//! repaired.
+
+mod claim;
+mod layout;
+mod plan;
+mod python;
+mod request;
+mod routine;
+mod words;
+
+use std::fmt;
+
+use crate::scenario::Reading;
+use crate::sim::client::protocol::{Argument, Request};
+use crate::timeline::Timeline;
+
+/// What a scenario can be exported to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A test for pytest, with redis-py and PyMySQL.
+    Pytest,
+}
+
+impl Format {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Format; 1] = [Format::Pytest];
+
+    /// What it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Pytest => "pytest",
+        }
+    }
+
+    /// Whether it is a test for real servers.
+    pub fn is_test(self) -> bool {
+        match self {
+            Format::Pytest => true,
+        }
+    }
+
+    /// The name of the file that it is usually kept in, for a scenario that is called so: `test_split_acquire.py`.
+    pub fn file_name(self, scenario: &str) -> String {
+        match self {
+            Format::Pytest => format!("test_{}.py", words::words(scenario).join("_")),
+        }
+    }
+
+    /// The format that is called so.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
+/// What is asked of an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Asserts that the properties hold in place of what the playground saw.
+    pub holds: bool,
+}
+
+/// Why a scenario cannot be exported, in a sentence without a capital and a full stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(pub String);
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Exports a scenario whose text has been read, and whose schedule has been played.
+///
+/// # Errors
+/// What in it no test against real servers can do, and where it stands.
+pub fn export(
+    text: &str,
+    reading: &Reading,
+    timeline: &Timeline,
+    format: Format,
+    options: Options,
+) -> Result<String, Refusal> {
+    match format {
+        Format::Pytest => Ok(python::print(
+            &plan::Plan::new(text, reading, timeline)?,
+            options,
+        )),
+    }
+}
+
+/// The variables of a request, in the order of writing.
+fn variables(request: &Request) -> Box<dyn Iterator<Item = &str> + '_> {
+    match request {
+        Request::Store(arguments) | Request::Gateway(arguments) => {
+            Box::new(arguments.iter().filter_map(variable))
+        }
+        Request::Database(Ok(statement)) => {
+            Box::new(statement.variables().iter().map(String::as_str))
+        }
+        Request::Database(Err(_)) => Box::new(std::iter::empty()),
+        Request::CheckDeadline(argument) | Request::Sleep(argument) => {
+            Box::new(variable(argument).into_iter())
+        }
+    }
+}
+
+fn variable(argument: &Argument) -> Option<&str> {
+    match argument {
+        Argument::Variable(name) => Some(name),
+        _ => None,
+    }
+}

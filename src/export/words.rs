@@ -1,0 +1,108 @@
+//! Names: words of the scenario in the case that a language writes them in.
+
+/// The words of a name: runs of ASCII letters and digits, in lower case.
+pub(super) fn words(name: &str) -> Vec<String> {
+    name.split(|other: char| !other.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect()
+}
+
+/// `lock_sku_1`.
+pub(super) fn snake(name: &str) -> String {
+    startable(words(name).join("_"))
+}
+
+/// `LOCK_SKU_1`.
+pub(super) fn screaming(name: &str) -> String {
+    snake(name).to_ascii_uppercase()
+}
+
+/// No language has names that begin with a digit, or are empty.
+fn startable(name: String) -> String {
+    match name.bytes().next() {
+        Some(first) if !first.is_ascii_digit() => name,
+        _ => format!("n{name}"),
+    }
+}
+
+/// Verbs that steps are called by, and what has happened once they are done.
+const DONE: [(&str, &str); 44] = [
+    ("abort", "aborted"),
+    ("acquire", "acquired"),
+    ("begin", "begun"),
+    ("cancel", "cancelled"),
+    ("charge", "charged"),
+    ("check", "checked"),
+    ("claim", "claimed"),
+    ("commit", "committed"),
+    ("confirm", "confirmed"),
+    ("count", "counted"),
+    ("delete", "deleted"),
+    ("draw", "drawn"),
+    ("expire", "expired"),
+    ("extend", "extended"),
+    ("fetch", "fetched"),
+    ("free", "freed"),
+    ("get", "got"),
+    ("insert", "inserted"),
+    ("load", "loaded"),
+    ("lock", "locked"),
+    ("look", "looked"),
+    ("obtain", "obtained"),
+    ("pay", "paid"),
+    ("ping", "pinged"),
+    ("publish", "published"),
+    ("push", "pushed"),
+    ("reacquire", "reacquired"),
+    ("read", "read"),
+    ("refresh", "refreshed"),
+    ("refund", "refunded"),
+    ("release", "released"),
+    ("renew", "renewed"),
+    ("reserve", "reserved"),
+    ("rollback", "rolled back"),
+    ("save", "saved"),
+    ("seed", "seeded"),
+    ("sell", "sold"),
+    ("set", "set"),
+    ("start", "started"),
+    ("take", "taken"),
+    ("unlock", "unlocked"),
+    ("update", "updated"),
+    ("wait", "waited"),
+    ("write", "written"),
+];
+
+/// What has happened once a step is done, where its label begins with a verb that is known: `acquired`, `taken over`.
+pub(super) fn done(label: &str) -> Option<String> {
+    let words = words(label);
+    let (verb, rest) = words.split_first()?;
+    let (_, done) = DONE.iter().find(|(known, _)| known == verb)?;
+    let rest = rest.iter().map(String::as_str);
+    Some(
+        std::iter::once(*done)
+            .chain(rest)
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
+}
+
+/// The words of a text in lines of at most so many characters; a longer word has a line of its own.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        let line = &mut lines[last];
+        let length = line.chars().count() + 1 + word.chars().count();
+        if line.is_empty() {
+            line.push_str(word);
+        } else if length <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}

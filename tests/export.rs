@@ -1,0 +1,155 @@
+//! What scenarios are exported to: golden files for every format, and every story in every format.
+//!
+//! `LATCHKEY_REWRITE_GOLDENS=1` writes the golden files anew.
+#![cfg(not(target_arch = "wasm32"))]
+// A golden file that cannot be read is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use latchkey::export::{Format, Options, export};
+use latchkey::scenario::library::stories;
+use latchkey::scenario::read;
+use latchkey::timeline::Timeline;
+
+/// The stories that have golden files: the protocol that breaks, a card gateway, a database's own lock, and scripts that read TIME.
+const GOLDEN: [&str; 5] = [
+    "03-lock-before-charge",
+    "07a-split-acquire",
+    "16f-shared-charge-refunded",
+    "18b-laravel-database-lock",
+    "19b-redisson-fair",
+];
+
+/// What no test against real servers can do.
+const BEYOND_A_TEST: [&str; 7] = [
+    ": CHECK ",
+    "  clock of ",
+    "=> waits",
+    "  lose ",
+    "  delay ",
+    "on no reply",
+    "\nserver",
+];
+
+fn exported(text: &str, format: Format, options: Options) -> Result<String, String> {
+    let reading = read(text).map_err(|errors| format!("{errors:?}"))?;
+    let actions = reading.schedule.iter().map(|line| line.action.clone());
+    let timeline = Timeline::replay(reading.setup.clone(), actions);
+    export(text, &reading, &timeline, format, options).map_err(|refusal| refusal.to_string())
+}
+
+fn check_golden(name: &str, text: &str, format: Format, options: Options) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/goldens/export")
+        .join(format.name());
+    let holds = if options.holds { ".holds" } else { "" };
+    let path = folder.join(format!("{name}{holds}.golden"));
+    let got = exported(text, format, options).unwrap();
+    if std::env::var_os("LATCHKEY_REWRITE_GOLDENS").is_some() {
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(&path, got).unwrap();
+        return;
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    let line = golden
+        .lines()
+        .zip(got.lines())
+        .take_while(|(golden, got)| golden == got)
+        .count();
+    assert!(
+        golden == got,
+        "{} differs from line {} on:\n{}",
+        path.display(),
+        line + 1,
+        got.lines()
+            .skip(line)
+            .take(12)
+            .collect::<Vec<_>>()
+            .join("\n")
+    );
+}
+
+#[test]
+fn exports_are_as_the_golden_files_say() {
+    for name in GOLDEN {
+        let story = stories().iter().find(|story| story.name == name).unwrap();
+        for format in Format::ALL {
+            check_golden(name, story.text, format, Options::default());
+        }
+    }
+    let split = stories()
+        .iter()
+        .find(|story| story.name == "07a-split-acquire")
+        .unwrap();
+    for format in Format::ALL.into_iter().filter(|format| format.is_test()) {
+        check_golden(split.name, split.text, format, Options { holds: true });
+    }
+}
+
+#[test]
+fn every_story_can_be_exported_to_every_format() {
+    for story in stories() {
+        for format in Format::ALL {
+            for holds in [false, true] {
+                let export = match exported(story.text, format, Options { holds }) {
+                    Ok(export) => export,
+                    Err(why) => {
+                        let asks_too_much =
+                            BEYOND_A_TEST.iter().any(|words| story.text.contains(words));
+                        assert!(
+                            format.is_test() && asks_too_much,
+                            "{}: {}: {why}",
+                            format.name(),
+                            story.name
+                        );
+                        continue;
+                    }
+                };
+                assert!(
+                    export.ends_with('\n') && !export.contains(" \n"),
+                    "{}: {}",
+                    format.name(),
+                    story.name
+                );
+                assert_eq!(
+                    export,
+                    exported(story.text, format, Options { holds }).unwrap()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_exported_is_refused_with_a_reason() {
+    let head = "table t (id INT PRIMARY KEY, n INT)\n  1, 1\n\nprotocol p\n  begin: BEGIN\n  write: UPDATE t SET n = 2 WHERE id = 1\n  commit: COMMIT\n\nclient A, B: p\n\nschedule\n  A begin\n";
+    let refused = [
+        (
+            format!("{head}  B begin\n  A write\n  B write => waits\n"),
+            "line 15: a request that waits for somebody else",
+        ),
+        (
+            format!("{head}  lose A write\n"),
+            "line 13: no client library loses or delays a message on purpose",
+        ),
+        (
+            format!("{head}  B write\n"),
+            "line 13: this is not possible: ",
+        ),
+        (
+            head.replace("commit: COMMIT", "commit: COMMIT\n    on else: go to begin"),
+            "the step `commit` of the protocol `p` goes back to an earlier step",
+        ),
+        (
+            head.replace("begin: BEGIN", "begin: CHECK k"),
+            "the step `begin` of the protocol `p` looks at the client's own clock",
+        ),
+    ];
+    for format in Format::ALL.into_iter().filter(|format| format.is_test()) {
+        for (text, why) in &refused {
+            let got = exported(text, format, Options::default()).unwrap_err();
+            assert!(got.starts_with(why), "{got}");
+        }
+    }
+}

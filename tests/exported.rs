@@ -1,0 +1,292 @@
+//! What every story is exported to runs green against a real Redis and a real MariaDB, and asserts that properties hold only where
+//! they do. Needs the tools that `set_up_exports` brings; `./check` runs it in a stage of its own.
+#![cfg(unix)]
+// A test that cannot reach its server has failed; there is nobody to hand the error to.
+#![allow(clippy::unwrap_used)]
+
+#[path = "support/mariadb.rs"]
+mod mariadb;
+
+use std::collections::BTreeSet;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use latchkey::export::{Format, Options, export};
+use latchkey::property::{Property, Verdict};
+use latchkey::scenario::library::{Story, stories};
+use latchkey::scenario::read;
+use latchkey::timeline::Timeline;
+
+/// A Redis whose clock is the real one, ended when dropped.
+struct Redis {
+    process: Child,
+    port: u16,
+}
+
+impl Redis {
+    fn start() -> Redis {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let process = Command::new("redis-server")
+            .args([
+                "--port",
+                &port.to_string(),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+            ])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let end = Instant::now() + Duration::from_secs(10);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < end, "redis-server does not answer");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Redis { process, port }
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Where the servers are, for what is run.
+type Environment = Vec<(&'static str, String)>;
+
+/// Both servers, with a place in each for two sets of tests at once.
+struct Servers {
+    redis: Redis,
+    mariadb: mariadb::Server,
+}
+
+impl Servers {
+    fn start(name: &str) -> Servers {
+        let mariadb = mariadb::Server::start(name).unwrap();
+        let mut connection = mariadb.connect(false).unwrap();
+        connection.ask("CREATE DATABASE other").unwrap();
+        Servers {
+            redis: Redis::start(),
+            mariadb,
+        }
+    }
+
+    /// The environment for one of the places.
+    fn environment(&self, holds: bool) -> Environment {
+        let database = if holds { "other" } else { "test" };
+        let (redis, mysql) = (self.redis.port, self.mariadb.port());
+        vec![
+            (
+                "REDIS_URL",
+                format!("redis://127.0.0.1:{redis}/{}", u8::from(holds)),
+            ),
+            ("MYSQL_HOST", "127.0.0.1".to_owned()),
+            ("MYSQL_PORT", mysql.to_string()),
+            ("MYSQL_DATABASE", database.to_owned()),
+        ]
+    }
+
+    /// Nothing is left of any test.
+    fn assert_clean(&self) {
+        let mut connection = self.mariadb.connect(false).unwrap();
+        for database in ["test", "other"] {
+            let tables = connection
+                .ask(&format!("SHOW TABLES FROM {database}"))
+                .unwrap();
+            assert_eq!(
+                tables,
+                mariadb::Answer::Rows(Vec::new()),
+                "left in {database}"
+            );
+        }
+        let keys = Command::new("redis-cli")
+            .args(["-p", &self.redis.port.to_string(), "INFO", "keyspace"])
+            .output()
+            .unwrap();
+        let keys = String::from_utf8_lossy(&keys.stdout).into_owned();
+        assert!(
+            !keys.contains("db0") && !keys.contains("db1"),
+            "left in Redis: {keys}"
+        );
+    }
+}
+
+/// Where a set of exports is kept.
+fn folder(format: Format, holds: bool) -> PathBuf {
+    let name = format!(
+        "{}-{}",
+        format.name(),
+        if holds { "holds" } else { "played" }
+    );
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("exported")
+        .join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn timeline(story: &Story) -> Timeline {
+    let reading = read(story.text).unwrap();
+    Timeline::replay(
+        reading.setup.clone(),
+        reading.schedule.into_iter().map(|line| line.action),
+    )
+}
+
+/// The export of a story; `None` for one that asks for what no test can do.
+fn exported(story: &Story, format: Format, holds: bool) -> Option<String> {
+    let reading = read(story.text).unwrap();
+    export(
+        story.text,
+        &reading,
+        &timeline(story),
+        format,
+        Options { holds },
+    )
+    .ok()
+}
+
+/// Writes every story's export; gives the names of the files without their ending.
+fn write_all(format: Format, holds: bool, folder: &Path) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for story in stories() {
+        let name = format.file_name(story.name);
+        if let Some(export) = exported(story, format, holds) {
+            std::fs::write(folder.join(&name), export).unwrap();
+            names.insert(name);
+        }
+    }
+    names
+}
+
+/// The stories whose schedule breaks a property that somebody could promise.
+fn broken(format: Format) -> BTreeSet<String> {
+    let breaks = |story: &Story| {
+        let timeline = timeline(story);
+        let verdicts = timeline.verdicts(timeline.len());
+        verdicts.iter().any(|(property, verdict)| {
+            *property != Property::OneBeliever && matches!(verdict, Verdict::Broken(_))
+        })
+    };
+    stories()
+        .iter()
+        .filter(|story| breaks(story) && exported(story, format, true).is_some())
+        .map(|story| format.file_name(story.name))
+        .collect()
+}
+
+/// Runs a language's tests; gives what it printed.
+fn output_of(mut command: Command) -> String {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Runs the exports of every story twice at once: as they were played, which all have to pass, and asserting that the properties
+/// hold, which have to fail where they are broken and nowhere else. `failed` reads the names of the files that failed.
+fn check(
+    format: Format,
+    run: &(dyn Fn(&Path, &Environment) -> String + Sync),
+    failed: &dyn Fn(&str, &BTreeSet<String>) -> BTreeSet<String>,
+) {
+    let servers = Servers::start(&format!("exported-{}", format.name()));
+    let (played, holding) = (folder(format, false), folder(format, true));
+    let names = write_all(format, false, &played);
+    write_all(format, true, &holding);
+    let (output, output_holding) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| run(&holding, &servers.environment(true)));
+        (
+            run(&played, &servers.environment(false)),
+            other.join().unwrap(),
+        )
+    });
+    assert_eq!(failed(&output, &names), BTreeSet::new(), "{output}");
+    assert_eq!(
+        failed(&output_holding, &names),
+        broken(format),
+        "{output_holding}"
+    );
+    servers.assert_clean();
+}
+
+fn tools() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools")
+}
+
+fn pytest(folder: &Path, environment: &Environment) -> String {
+    let mut command = Command::new(tools().join("python/bin/pytest"));
+    command
+        .args(["-q", "-rA", "--tb=short", "-p", "no:cacheprovider"])
+        .arg(folder)
+        .current_dir(folder);
+    command.envs(environment.iter().cloned());
+    output_of(command)
+}
+
+/// The files that pytest does not say have passed.
+fn not_passed_by_pytest(output: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let passed = |name: &&String| {
+        !output
+            .lines()
+            .any(|line| line.starts_with(&format!("PASSED {name}::")))
+    };
+    names.iter().filter(passed).cloned().collect()
+}
+
+#[test]
+#[ignore = "needs Python's client libraries; ./check has them"]
+fn pytest_runs_every_story() {
+    check(Format::Pytest, &pytest, &not_passed_by_pytest);
+}
+
+/// The function with this name, as it is written in Python.
+fn python_function<'a>(source: &'a str, name: &str) -> &'a str {
+    let from = source.find(&format!("def {name}(")).unwrap();
+    let to = source[from..].find("\n\n\n").unwrap();
+    &source[from..from + to]
+}
+
+#[test]
+#[ignore = "needs Python's client libraries; ./check has them"]
+fn a_test_of_a_broken_protocol_is_green_once_the_protocol_is_repaired() {
+    let story = |name: &str| stories().iter().find(|story| story.name == name).unwrap();
+    let broken = exported(story("07a-split-acquire"), Format::Pytest, true).unwrap();
+    let right = exported(story("08-atomic-acquire"), Format::Pytest, true).unwrap();
+    let script = &right[right.find("ACQUIRE = ").unwrap()..right.find("UNLOCK = ").unwrap()];
+    let repaired = broken
+        .replace(
+            python_function(&broken, "split_acquire"),
+            &python_function(&right, "atomic_acquire").replace("atomic_acquire", "split_acquire"),
+        )
+        .replace("UNLOCK = ", &format!("{script}UNLOCK = "));
+    assert_ne!(broken, repaired);
+    let servers = Servers::start("repaired");
+    let folder = folder(Format::Pytest, true).with_file_name("repaired");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("test_broken.py"), broken).unwrap();
+    std::fs::write(folder.join("test_repaired.py"), repaired).unwrap();
+    let output = pytest(&folder, &servers.environment(false));
+    let names = BTreeSet::from(["test_broken.py".to_owned(), "test_repaired.py".to_owned()]);
+    assert_eq!(
+        not_passed_by_pytest(&output, &names),
+        BTreeSet::from(["test_broken.py".to_owned()]),
+        "{output}"
+    );
+    assert!(
+        output.contains("a stale write is never accepted after a newer holder's write"),
+        "{output}"
+    );
+}
