@@ -44,6 +44,10 @@
 //! 8. [`export`] turns a scenario into a test for real servers.
 //! 9. `ui`, where the feature `ui` is on, shows it all and turns clicks into messages. It holds no rule.
 
+// The macro `view!` names this crate as its users do.
+#[cfg(feature = "ui")]
+extern crate self as latchkey;
+
 pub mod diagram;
 pub mod export;
 pub mod link;

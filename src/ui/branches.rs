@@ -1,6 +1,6 @@
 //! The kept branches: what was left when somebody acted in the past or opened something else.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::controls::{Button, Key, list};
 use super::desk::Desk;

@@ -3,7 +3,7 @@
 //! Each of these can be missing or refused (private windows, full disks, pages opened from a file, old browsers): nothing here
 //! panics, and what cannot be done says so.
 
-use leptos::prelude::*;
+use super::view::*;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;

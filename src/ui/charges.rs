@@ -1,6 +1,6 @@
 //! The card gateway's charges.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::controls::{Key, icon, list};
 use super::desk::Desk;
@@ -12,8 +12,7 @@ use crate::sim::gateway::{Charge, Gateway};
 const MOST_CHARGES: usize = 50;
 
 /// The gateway's part of the servers; nothing while no protocol charges and nothing was charged.
-#[component]
-pub fn Charges(desk: Desk) -> impl IntoView {
+pub fn charges(desk: Desk) -> AnyView {
     let charges = desk.read(charges_of);
     let note = desk.read(note_of);
     let has_some = move || charges.with(|charges| !charges.is_empty());

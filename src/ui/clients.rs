@@ -1,6 +1,6 @@
 //! The client cards: protocol and place in it, latches, belief against the store's truth, and what one can do with a client.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::controls::{Button, badge, fresh_id, hue, icon, list, token};
 use super::desk::Desk;
@@ -13,8 +13,7 @@ use crate::sim::client::{Belief, Client, Place};
 use crate::sim::event::{Answer, Fact, Value};
 
 /// The panel of all clients.
-#[component]
-pub fn Clients(desk: Desk) -> impl IntoView {
+pub fn clients(desk: Desk) -> AnyView {
     let clients = desk.read(|session| {
         let clients = 0..session.world().clients.len();
         clients
@@ -298,8 +297,8 @@ fn draw_head(desk: Desk, head: Head) -> AnyView {
 /// The name, which a click turns into a field.
 fn draw_name(desk: Desk, client: ClientId, name: String) -> AnyView {
     let is_edited = RwSignal::new(false);
-    let field = NodeRef::<leptos::html::Input>::new();
-    Effect::new(move || {
+    let field = NodeRef::<web_sys::HtmlInputElement>::new();
+    effect(move || {
         if let Some(field) = field.get() {
             let _ = field.focus();
             field.select();
@@ -733,8 +732,7 @@ fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
 }
 
 /// The clients in one row, for a phone that shows the picture: each with its next step and a way to pause it.
-#[component]
-pub fn Strip(desk: Desk) -> impl IntoView {
+pub fn strip(desk: Desk) -> AnyView {
     let clients = desk.read(|session| {
         let clients = (0..session.world().clients.len()).map(ClientId);
         let buttons = clients.map(|client| {
@@ -824,12 +822,12 @@ const CONSOLE_ONLY: &str = "";
 fn add_client(desk: Desk) -> AnyView {
     let offer = desk.read(offer);
     let (name_id, protocol_id) = (fresh_id(), fresh_id());
-    let name = NodeRef::<leptos::html::Input>::new();
-    let protocol = NodeRef::<leptos::html::Select>::new();
+    let name = NodeRef::<web_sys::HtmlInputElement>::new();
+    let protocol = NodeRef::<web_sys::HtmlSelectElement>::new();
     // The options are drawn anew when a protocol comes or goes; what was chosen stays chosen.
     let chosen = RwSignal::new(None::<String>);
     let choose = move |event| chosen.set(Some(event_target_value(&event)));
-    Effect::new(move || {
+    effect(move || {
         offer.with(|offer| offer.here.len() + offer.from_library.len());
         let Some(chosen) = chosen.get() else { return };
         request_animation_frame(move || {

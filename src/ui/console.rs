@@ -1,6 +1,6 @@
 //! The consoles: whatever an operator or a client types, and what the server prints, as redis-cli and mysql do.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::browser;
 use super::controls::{Button, Key, fresh_id, list};
@@ -17,8 +17,7 @@ use crate::timeline::Entry;
 const MOST_COMMANDS: usize = 100;
 
 /// The panel of consoles.
-#[component]
-pub fn Consoles(desk: Desk) -> impl IntoView {
+pub fn consoles(desk: Desk) -> AnyView {
     let said = desk.read(said_of);
     let earlier = desk.read(|session| {
         let typed = session.played();
@@ -43,9 +42,9 @@ pub fn Consoles(desk: Desk) -> impl IntoView {
     let who = RwSignal::new(0_usize);
     // Which of the commands typed before stands in the field; the number of commands when it is a new one.
     let recalled = RwSignal::new(usize::MAX);
-    let field = NodeRef::<leptos::html::Input>::new();
-    let log = NodeRef::<leptos::html::Div>::new();
-    Effect::new(move || {
+    let field = NodeRef::<web_sys::HtmlInputElement>::new();
+    let log = NodeRef::<web_sys::HtmlDivElement>::new();
+    effect(move || {
         said.with(Vec::len);
         if let Some(log) = log.get() {
             browser::scroll_to_end(log.into());

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use leptos::prelude::*;
+use super::follow::{Held, memo};
+use super::view::*;
 
 use super::desk::Desk;
 use crate::session::Msg;
@@ -211,8 +212,7 @@ pub fn fresh_id() -> String {
     "why-".to_string() + &LAST.fetch_add(1, Ordering::Relaxed).to_string()
 }
 
-/// What tells an item of a list from the others.
-pub type Key = u64;
+pub use super::view::Key;
 
 /// A list that keeps the elements of its items: one whose key stays is drawn again only when it has changed, and then in place.
 pub fn list<T>(
@@ -222,29 +222,29 @@ pub fn list<T>(
 where
     T: Clone + PartialEq + Send + Sync + 'static,
 {
-    let draw = Arc::new(draw);
-    keyed(
-        Arc::new(move || items.with(|items| items.iter().map(|(key, _)| *key).collect())),
-        Arc::new(move |key| {
-            let item = Memo::new(move |_| {
-                items.with(|items| {
-                    items
-                        .iter()
-                        .find(|(of, _)| *of == key)
-                        .map(|(_, item)| item.clone())
-                })
-            });
-            let draw = draw.clone();
-            (move || item.get().map(|item| draw(item))).into_any()
-        }),
+    let item = move |key: Key| {
+        items.with(|items| {
+            let item = items.iter().find(|(of, _)| *of == key);
+            item.map(|(_, item)| Held::new(item.clone()))
+        })
+    };
+    let draw = move |held: &Held| held.look::<T>().map(|item| draw(item.clone()));
+    list_of(
+        Box::new(move || items.with(|items| items.iter().map(|(key, _)| *key).collect())),
+        Arc::new(item),
+        Arc::new(draw),
     )
 }
 
-/// The one place where Leptos's keyed list is used: every list of the page is of this type, so that the program holds its code
-/// once.
-fn keyed(
-    keys: Arc<dyn Fn() -> Vec<Key> + Send + Sync>,
-    draw: Arc<dyn Fn(Key) -> AnyView + Send + Sync>,
-) -> AnyView {
-    view! { <For each=move || keys() key=|key| *key children=move |key| draw(key) /> }.into_any()
+/// The item of a key, and how it is drawn.
+type Item = dyn Fn(Key) -> Option<Held> + Send + Sync;
+type Draw = dyn Fn(&Held) -> Option<AnyView>;
+
+/// A list of items whose type is hidden, so that the program holds the code of lists once.
+fn list_of(keys: Box<dyn Fn() -> Vec<Key>>, item: Arc<Item>, draw: Arc<Draw>) -> AnyView {
+    keyed(keys, move |key| {
+        let (item, draw) = (item.clone(), draw.clone());
+        let item = memo(Box::new(move || item(key).unwrap_or_else(|| Held::new(()))));
+        (move || item.with(|item| draw(item))).into_any()
+    })
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::picture::Drawing;
 use super::words;
@@ -97,7 +97,7 @@ impl Desk {
         let session = RwSignal::new(session);
         Desk {
             session,
-            unmet: Memo::new(move |_| session.with(Session::unmet_expectations)),
+            unmet: Memo::new(move || session.with(Session::unmet_expectations)),
             drawing: RwSignal::new(drawing),
             said: RwSignal::new(said),
             tab: RwSignal::new(Tab::Picture),
@@ -113,7 +113,7 @@ impl Desk {
     where
         T: PartialEq + Send + Sync + 'static,
     {
-        Memo::new(move |_| self.session.with(&part))
+        Memo::new(move || self.session.with(&part))
     }
 
     /// A look at the session as it is, for handlers.

@@ -1,6 +1,6 @@
 //! The top of the page: the story, what it teaches, undo and redo, new, branches, share, the theme.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::browser;
 use super::controls::{Button, icon, prose};
@@ -9,8 +9,7 @@ use super::share;
 use crate::session::{Msg, Session};
 
 /// The top of the page.
-#[component]
-pub fn Header(desk: Desk) -> impl IntoView {
+pub fn header(desk: Desk) -> AnyView {
     let title = desk.read(Session::title);
     let lesson = desk.read(|session| session.reading().description.clone());
     view! {

@@ -1,6 +1,6 @@
 //! The keys, and what the marks of the picture mean.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::controls::{hidden, icon, token};
 

@@ -1,7 +1,7 @@
 //! The two shapes that the picture is made of, a path and a text, so that the page holds the code of each once; and the labels,
 //! which stand above all strokes, each on a ground of its own, and are kept apart.
 
-use leptos::prelude::*;
+use super::view::*;
 
 /// A path, plain or hatched, or a text.
 #[derive(Clone, Debug, PartialEq)]

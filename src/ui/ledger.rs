@@ -1,6 +1,6 @@
 //! The ledger: every write on a watched table, accepted or rejected, by which of its conditions, and why in words.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::controls::{Key, badge_of, icon, list, prose, token, verdict};
 use super::desk::Desk;
@@ -13,8 +13,7 @@ use crate::sim::action::{Action, Who};
 const MOST_WRITES: usize = 100;
 
 /// The ledger's part of the servers.
-#[component]
-pub fn Ledger(desk: Desk) -> impl IntoView {
+pub fn ledger(desk: Desk) -> AnyView {
     let sum = desk.read(sum_of);
     let writes = desk.read(writes_of);
     let note = move || sum.get().in_words();

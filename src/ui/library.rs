@@ -1,6 +1,6 @@
 //! The library: every story with what it teaches, to be opened.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::controls::{Button, icon, prose};
 use super::desk::Desk;

@@ -6,7 +6,9 @@
 pub mod browser;
 pub mod controls;
 pub mod desk;
+pub mod follow;
 pub mod highlight;
+pub mod view;
 pub mod words;
 
 mod branches;
@@ -32,7 +34,7 @@ mod table;
 mod text;
 mod transport;
 
-use leptos::prelude::*;
+use view::*;
 use wasm_bindgen::JsCast;
 
 use crate::session::{Notice, Session};
@@ -54,7 +56,7 @@ pub fn mount() {
         .expect("index.html holds the element that the page goes into");
     place.set_inner_html("");
     browser::set_theme(&browser::theme());
-    leptos::mount::mount_to(place, || {
+    mount_page(place, || {
         let (session, told) = share::begin();
         let desk = Desk::new(session);
         rescue::watch_over(desk);
@@ -73,9 +75,8 @@ pub fn mount() {
             }
         };
         set_timeout(tell, std::time::Duration::ZERO);
-        view! { <Page desk=desk /> }
-    })
-    .forget();
+        desk
+    });
 }
 
 /// Puts a page on this session into an element, and gives its desk: without storage, address and keys, for tests of components.
@@ -83,13 +84,21 @@ pub fn mount_on(place: web_sys::HtmlElement, session: Session) -> Desk {
     let owner = Owner::new();
     let desk = owner.with(|| Desk::new(session));
     std::mem::forget(owner);
-    leptos::mount::mount_to(place, move || view! { <Page desk=desk /> }).forget();
+    mount_page(place, move || desk);
     desk
 }
 
+/// Puts a page on this desk into an element, for as long as that is there.
+fn mount_page(place: web_sys::HtmlElement, desk: impl FnOnce() -> Desk + 'static) {
+    let within = place.clone();
+    // To Leptos the page is a view without elements of its own, which owns the signals.
+    let mounted =
+        leptos::mount::mount_to(place, move || std::mem::forget(page(desk()).mount(&within)));
+    mounted.forget();
+}
+
 /// The whole page.
-#[component]
-fn Page(desk: Desk) -> impl IntoView {
+fn page(desk: Desk) -> AnyView {
     let tab = move || match desk.tab.get() {
         Tab::Clients => "clients",
         Tab::Picture => "picture",
@@ -102,25 +111,25 @@ fn Page(desk: Desk) -> impl IntoView {
         Dock::Consoles => "consoles",
     };
     view! {
-        <sprite::Sprite />
+        {sprite::sprite()}
         <div class="app" data-tab=tab data-dock=dock>
-            <header::Header desk=desk />
+            {header::header(desk)}
             {phone_tabs(desk)}
             <main class="bench">
-                <clients::Clients desk=desk />
-                <picture::Picture desk=desk />
+                {clients::clients(desk)}
+                {picture::picture(desk)}
                 <div class="side">
                     {servers(desk)}
                     {dock_tabs(desk)}
-                    <properties::Properties desk=desk />
-                    <text::Text desk=desk />
-                    <console::Consoles desk=desk />
+                    {properties::properties(desk)}
+                    {text::text(desk)}
+                    {console::consoles(desk)}
                 </div>
             </main>
-            <transport::Transport desk=desk />
-            <notices::Status desk=desk />
-            <notices::Notice desk=desk />
-            <over::OverPage desk=desk />
+            {transport::transport(desk)}
+            {notices::status(desk)}
+            {notices::notice(desk)}
+            {over::over_page(desk)}
         </div>
     }
 }
@@ -131,10 +140,10 @@ fn servers(desk: Desk) -> AnyView {
         <section class="servers panel" aria-labelledby="h-servers">
             <h2 class="hidden-but-read" id="h-servers">"Servers"</h2>
             <div class="panel__body" tabindex="0">
-                <store::Store desk=desk />
+                {store::store(desk)}
                 {list(tables, table::draw)}
-                <ledger::Ledger desk=desk />
-                <charges::Charges desk=desk />
+                {ledger::ledger(desk)}
+                {charges::charges(desk)}
             </div>
         </section>
     }
@@ -196,7 +205,7 @@ fn dock_tabs(desk: Desk) -> AnyView {
             {tab(Dock::Properties, "Properties", "dock-properties")}
             {tab(Dock::Text, "Text", "dock-text")}
             {tab(Dock::Consoles, "Console", "dock-consoles")}
-            <span class="panel__tools side__tools"><text::Tools desk=desk /></span>
+            <span class="panel__tools side__tools">{text::tools(desk)}</span>
         </div>
     }
     .into_any()

@@ -1,6 +1,6 @@
 //! What the page tells: the status line, and for a while a notice over the page.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::browser::Timer;
 use super::controls::{Button, icon};
@@ -11,8 +11,7 @@ const STAYS: i32 = 4000;
 const REFUSAL_STAYS: i32 = 8000;
 
 /// The status line: what happened last, and whether the work is kept.
-#[component]
-pub fn Status(desk: Desk) -> impl IntoView {
+pub fn status(desk: Desk) -> AnyView {
     let kept = move || {
         desk.not_kept.with(|why| {
             if why.is_empty() {
@@ -44,11 +43,10 @@ pub fn Status(desk: Desk) -> impl IntoView {
 }
 
 /// The notice over the page; it goes by itself, and at once when it is closed.
-#[component]
-pub fn Notice(desk: Desk) -> impl IntoView {
+pub fn notice(desk: Desk) -> AnyView {
     let shown = RwSignal::new(false);
     let timer = Timer::new();
-    Effect::new(move |before: Option<u64>| {
+    effect_with_last(move |before: Option<u64>| {
         let (number, aloud, refused) = desk
             .said
             .with(|said| (said.number, said.aloud, said.refused));

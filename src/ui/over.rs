@@ -1,6 +1,6 @@
 //! What lies over the page, one at a time: the library, sharing, the branches, the keys.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::browser;
 use super::controls::Button;
@@ -8,10 +8,9 @@ use super::desk::{Desk, Over};
 use super::{branches, help, library, share};
 
 /// The one dialog of the page.
-#[component]
-pub fn OverPage(desk: Desk) -> impl IntoView {
-    let dialog = NodeRef::<leptos::html::Dialog>::new();
-    Effect::new(move || {
+pub fn over_page(desk: Desk) -> AnyView {
+    let dialog = NodeRef::<web_sys::HtmlDialogElement>::new();
+    effect(move || {
         let over = desk.over.get();
         if let Some(dialog) = dialog.get() {
             browser::show_dialog(&dialog, over.is_some());

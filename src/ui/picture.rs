@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
+use super::view::*;
 use wasm_bindgen::JsCast;
 
 use super::browser;
-use super::clients::Strip;
+use super::clients::strip;
 use super::controls::{Key, list};
 use super::desk::{Desk, Dock, Tab};
 use super::ink::{Ink, Label, Shape, keep_apart, numbers, zigzag};
-use super::properties::Tally;
+use super::properties::tally;
 use super::strokes;
 use super::words;
 use crate::diagram::{
@@ -80,14 +80,13 @@ struct Window {
 }
 
 /// The panel of the picture.
-#[component]
-pub fn Picture(desk: Desk) -> impl IntoView {
+pub fn picture(desk: Desk) -> AnyView {
     let window = RwSignal::new(Window {
         width: 648,
         from: 0,
         to: 1200,
     });
-    let body = NodeRef::<leptos::html::Div>::new();
+    let body = NodeRef::<web_sys::HtmlDivElement>::new();
     let measure = move || {
         let Some(body) = body.get_untracked() else {
             return;
@@ -107,13 +106,13 @@ pub fn Picture(desk: Desk) -> impl IntoView {
             }
         }
     };
-    Effect::new(move || {
+    effect(move || {
         if let Some(body) = body.get() {
             browser::on_width(&body, move |_, _| measure());
         }
     });
     let cursor = desk.read(Session::cursor);
-    let places = Memo::new(move |_| {
+    let places = Memo::new(move || {
         let width = window.get().width;
         desk.drawing.with(|drawing| {
             LanePlaces::new(
@@ -124,19 +123,19 @@ pub fn Picture(desk: Desk) -> impl IntoView {
         })
     });
     keep_cursor_in_view(desk, places);
-    let shown = Memo::new(move |_| {
+    let shown = Memo::new(move || {
         let Window { from, to, .. } = window.get();
         let cursor = cursor.get();
         desk.drawing
             .with(|drawing| drawing.diagram.visible(from - ABOVE, to, cursor))
     });
-    let size = Memo::new(move |_| {
+    let size = Memo::new(move || {
         (
             places.with(|places| places.width),
             shown.with(|shown| shown.height + ABOVE + BELOW),
         )
     });
-    let rows = Memo::new(move |_| {
+    let rows = Memo::new(move || {
         let places = places.get();
         shown.with(|shown| {
             shown
@@ -146,7 +145,7 @@ pub fn Picture(desk: Desk) -> impl IntoView {
                 .collect::<Vec<_>>()
         })
     });
-    let drawn = Memo::new(move |_| {
+    let drawn = Memo::new(move || {
         let places = places.get();
         let window = window.get();
         shown.with(|shown| {
@@ -162,25 +161,25 @@ pub fn Picture(desk: Desk) -> impl IntoView {
             drawn
         })
     });
-    let parts = Memo::new(move |_| {
+    let parts = Memo::new(move || {
         let part = |(part, _): &(Drawn, Vec<Label>)| (Key::from(part.id.0), part.clone());
         drawn.with(|drawn| drawn.iter().map(part).collect::<Vec<_>>())
     });
-    let labels = Memo::new(move |_| {
+    let labels = Memo::new(move || {
         shown.with(|shown| drawn.with(|drawn| labels_of(drawn, &shown.rows, &places.get())))
     });
-    let lines = Memo::new(move |_| shown.with(|shown| lanes(&places.get(), window.get(), shown)));
-    let axis = Memo::new(move |_| shown.with(|shown| axis_of(shown, &places.get())));
-    let heads = Memo::new(move |_| {
+    let lines = Memo::new(move || shown.with(|shown| lanes(&places.get(), window.get(), shown)));
+    let axis = Memo::new(move || shown.with(|shown| axis_of(shown, &places.get())));
+    let heads = Memo::new(move || {
         desk.session
             .with(|session| heads_of(session, &places.get()))
     });
-    let cursor_y = Memo::new(move |_| shown.with(|shown| shown.cursor_y));
-    let flag = Memo::new(move |_| {
+    let cursor_y = Memo::new(move || shown.with(|shown| shown.cursor_y));
+    let flag = Memo::new(move || {
         desk.session
             .with(|session| flag_of(session, &places.get(), cursor_y.get()))
     });
-    let tab = Memo::new(move |_| {
+    let tab = Memo::new(move || {
         desk.session
             .with(|session| tab_of(session, &places.get(), cursor_y.get()))
     });
@@ -207,7 +206,7 @@ pub fn Picture(desk: Desk) -> impl IntoView {
         <section class="picture panel" aria-labelledby="h-picture">
             <header class="panel__head">
                 <h2 class="panel__title" id="h-picture">"Picture"</h2>
-                <Tally desk=desk />
+                {tally(desk)}
             </header>
             {move || frozen.get().map(|_| old_text(desk))}
             <div
@@ -253,7 +252,7 @@ pub fn Picture(desk: Desk) -> impl IntoView {
                 </svg>
                 {move || is_empty.get().then(nothing_yet)}
             </div>
-            <Strip desk=desk />
+            {strip(desk)}
             {move || tip.get().map(draw_tip)}
         </section>
     }
@@ -284,7 +283,7 @@ fn nothing_yet() -> AnyView {
 
 /// Scrolls so that the cursor's line, and the lane of whoever acted last, are seen whenever the cursor moves.
 fn keep_cursor_in_view(desk: Desk, places: Memo<LanePlaces>) {
-    let place = Memo::new(move |_| {
+    let place = Memo::new(move || {
         let cursor = desk.session.with(Session::cursor);
         (
             cursor,
@@ -292,7 +291,7 @@ fn keep_cursor_in_view(desk: Desk, places: Memo<LanePlaces>) {
             desk.tab.get(),
         )
     });
-    Effect::new(move || {
+    effect(move || {
         let (_, y, _) = place.get();
         let actor =
             desk.look(|session| session.last_entry().and_then(|entry| actor(&entry.action)));

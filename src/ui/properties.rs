@@ -1,6 +1,6 @@
 //! The properties: each sentence with its verdict and the reason, and what differs from what the text expects.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::controls::{Key, icon, list, prose, verdict};
 use super::desk::Desk;
@@ -13,14 +13,13 @@ use crate::session::{Mismatch, Msg, Session};
 const MOST_MISMATCHES: usize = 20;
 
 /// The panel of properties.
-#[component]
-pub fn Properties(desk: Desk) -> impl IntoView {
+pub fn properties(desk: Desk) -> AnyView {
     let rows = desk.read(rows_of);
     let mismatches = desk.read(mismatches_of);
-    let unmet = Memo::new(move |_| desk.unmet.with(|unmet| unmet_of(unmet)));
+    let unmet = Memo::new(move || desk.unmet.with(|unmet| unmet_of(unmet)));
     view! {
         <section class="properties panel" id="dock-properties" role="tabpanel" aria-label="Properties">
-            <header class="panel__head panel__head--undocked"><h2 class="panel__title">"Properties"</h2><Tally desk=desk /></header>
+            <header class="panel__head panel__head--undocked"><h2 class="panel__title">"Properties"</h2>{tally(desk)}</header>
             <div class="panel__body" tabindex="0">
                 <ul>{list(mismatches, move |row| draw_mismatch(desk, row))}</ul>
                 <ul>{list(rows, move |row| draw(desk, row))}</ul>
@@ -31,8 +30,7 @@ pub fn Properties(desk: Desk) -> impl IntoView {
 }
 
 /// How many properties are broken, hold, and have not been put to the test.
-#[component]
-pub fn Tally(desk: Desk) -> impl IntoView {
+pub fn tally(desk: Desk) -> AnyView {
     let counts = desk.read(|session| {
         let mut counts = [0; 3];
         for (_, verdict) in session.verdicts() {

@@ -1,6 +1,6 @@
 //! The link, the files, the address, and what is kept over a reload: how a text leaves the page and comes back.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::browser::{self, Kept, Timer};
 use super::controls::{Button, fresh_id};
@@ -222,7 +222,7 @@ fn keep(desk: Desk) {
 pub fn follow(desk: Desk) {
     let revision = desk.read(Session::revision);
     let timer = Timer::new();
-    Effect::new(move |before: Option<u64>| {
+    effect_with_last(move |before: Option<u64>| {
         let revision = revision.get();
         if before.is_some() {
             timer.unless_set(ONCE_A_SECOND, move || {

@@ -1,6 +1,6 @@
 //! Keys for what is done most often. They rest while a field, a button or the slider has the focus.
 
-use leptos::prelude::*;
+use super::view::*;
 use web_sys::KeyboardEvent;
 
 use super::browser;

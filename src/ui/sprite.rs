@@ -1,6 +1,6 @@
 //! The icons and the hatching, once for the whole page.
 
-use leptos::prelude::*;
+use super::view::*;
 
 /// Names and drawings, within 16 by 16, stroked.
 const ICONS: [(&str, &str); 30] = [
@@ -64,8 +64,7 @@ const ICONS: [(&str, &str); 30] = [
 ];
 
 /// The hidden drawing that every icon refers to. It must not be `display: none`, or patterns fail in Firefox.
-#[component]
-pub fn Sprite() -> impl IntoView {
+pub fn sprite() -> AnyView {
     let icons = ICONS.iter().map(|(name, path)| {
         let id = "i-".to_string() + name;
         view! { <symbol id=id viewBox="0 0 16 16"><path d=*path /></symbol> }

@@ -1,6 +1,6 @@
 //! The store: its keys with their deadlines running down, and what an operator can do to them.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::controls::{Button, Key, badge, list};
 use super::desk::Desk;
@@ -14,8 +14,7 @@ use crate::sim::store::KeyState;
 const MOST_KEYS: usize = 200;
 
 /// The store's part of the servers.
-#[component]
-pub fn Store(desk: Desk) -> impl IntoView {
+pub fn store(desk: Desk) -> AnyView {
     let keys = desk.read(keys_of);
     let count = desk.read(|session| session.world().store(ServerId::FIRST).keys().count());
     let note = move || match count.get() {

@@ -1,6 +1,6 @@
 //! The tables: their rows, what the last action changed in them, and the high-water mark.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::controls::{Key, token};
 use super::words;

@@ -1,7 +1,7 @@
 //! The text: a textarea over a coloured copy of itself, of which only the lines that are seen are drawn, with numbers and marks
 //! beside them.
 
-use leptos::prelude::*;
+use super::view::*;
 use web_sys::HtmlTextAreaElement;
 
 use super::browser::{self, Timer};
@@ -48,8 +48,7 @@ impl Seen {
 }
 
 /// The panel of the text.
-#[component]
-pub fn Text(desk: Desk) -> impl IntoView {
+pub fn text(desk: Desk) -> AnyView {
     let seen = RwSignal::new(Seen {
         top: 0.0,
         height: 400.0,
@@ -57,7 +56,7 @@ pub fn Text(desk: Desk) -> impl IntoView {
     });
     // What has been typed and not been read yet.
     let typed = RwSignal::new(None::<String>);
-    let area = NodeRef::<leptos::html::Textarea>::new();
+    let area = NodeRef::<web_sys::HtmlTextAreaElement>::new();
     let timer = Timer::new();
     let read = move || {
         timer.clear();
@@ -72,7 +71,7 @@ pub fn Text(desk: Desk) -> impl IntoView {
     };
     follow_session(desk, area, typed);
     follow_cursor(desk, area, seen);
-    let size = Memo::new(move |_| {
+    let size = Memo::new(move || {
         with_lines(desk, typed, |lines| {
             (
                 lines.len(),
@@ -84,7 +83,7 @@ pub fn Text(desk: Desk) -> impl IntoView {
             )
         })
     });
-    let rows = Memo::new(move |_| {
+    let rows = Memo::new(move || {
         let seen = seen.get();
         with_lines(desk, typed, |lines| {
             desk.session.with(|session| {
@@ -93,7 +92,7 @@ pub fn Text(desk: Desk) -> impl IntoView {
             })
         })
     });
-    let numbers = Memo::new(move |_| {
+    let numbers = Memo::new(move || {
         rows.with(|rows| {
             rows.iter()
                 .map(|(key, row)| (*key, row.number()))
@@ -107,8 +106,8 @@ pub fn Text(desk: Desk) -> impl IntoView {
     };
     let height = move || (size.get().0.max(1) as f64 * seen.get().line).to_string() + "px";
     let width = move || "calc(".to_string() + &(size.get().1 + 2).to_string() + "ch + 1rem)";
-    let body = NodeRef::<leptos::html::Div>::new();
-    let probe = NodeRef::<leptos::html::Div>::new();
+    let body = NodeRef::<web_sys::HtmlDivElement>::new();
+    let probe = NodeRef::<web_sys::HtmlDivElement>::new();
     let measure = move || {
         if let (Some(body), Some(probe)) = (body.get_untracked(), probe.get_untracked()) {
             let line = probe.get_bounding_client_rect().height() / 10.0;
@@ -121,7 +120,7 @@ pub fn Text(desk: Desk) -> impl IntoView {
             }
         }
     };
-    Effect::new(move || {
+    effect(move || {
         if let Some(body) = body.get() {
             browser::on_width(&body, move |_, _| measure());
         }
@@ -130,7 +129,7 @@ pub fn Text(desk: Desk) -> impl IntoView {
         <section class="text panel" id="dock-text" role="tabpanel" aria-label="Text">
             <header class="panel__head panel__head--undocked">
                 <h2 class="panel__title">"Text"</h2>
-                <span class="panel__tools"><Tools desk=desk /></span>
+                <span class="panel__tools">{tools(desk)}</span>
             </header>
             <div class="panel__body" id=BODY node_ref=body on:scroll=move |_| measure()>
                 <div class="text__probe" node_ref=probe aria-hidden="true"></div>
@@ -154,16 +153,15 @@ pub fn Text(desk: Desk) -> impl IntoView {
                     ></textarea>
                 </div>
             </div>
-            <State desk=desk />
+            {state(desk)}
         </section>
     }
 }
 
 /// The buttons of the text.
-#[component]
-pub fn Tools(desk: Desk) -> impl IntoView {
+pub fn tools(desk: Desk) -> AnyView {
     let frozen = desk.read(Session::why_not_writable);
-    let file = NodeRef::<leptos::html::Input>::new();
+    let file = NodeRef::<web_sys::HtmlInputElement>::new();
     let chosen = move |_| {
         let Some(input) = file.get_untracked() else {
             return;
@@ -223,12 +221,12 @@ fn scroll_to(line: usize, height: f64) {
 /// Keeps the textarea on the session's text: at once while it is small, a moment later when it is large.
 fn follow_session(
     desk: Desk,
-    area: NodeRef<leptos::html::Textarea>,
+    area: NodeRef<web_sys::HtmlTextAreaElement>,
     typed: RwSignal<Option<String>>,
 ) {
     let revision = desk.read(|session| (session.revision(), session.document().bytes()));
     let timer = Timer::new();
-    Effect::new(move || {
+    effect(move || {
         let (_, bytes) = revision.get();
         area.track();
         match bytes < LARGE {
@@ -238,7 +236,7 @@ fn follow_session(
     });
 }
 
-fn sync(desk: Desk, area: NodeRef<leptos::html::Textarea>, typed: RwSignal<Option<String>>) {
+fn sync(desk: Desk, area: NodeRef<web_sys::HtmlTextAreaElement>, typed: RwSignal<Option<String>>) {
     let Some(area) = area.get_untracked() else {
         return;
     };
@@ -254,7 +252,7 @@ fn sync(desk: Desk, area: NodeRef<leptos::html::Textarea>, typed: RwSignal<Optio
 }
 
 /// Shows the cursor's line in the middle whenever the cursor moves, unless somebody types.
-fn follow_cursor(desk: Desk, area: NodeRef<leptos::html::Textarea>, seen: RwSignal<Seen>) {
+fn follow_cursor(desk: Desk, area: NodeRef<web_sys::HtmlTextAreaElement>, seen: RwSignal<Seen>) {
     let line = desk.read(|session| {
         let action = session.cursor().checked_sub(1);
         let line = action.and_then(|action| session.document().line_of(action));
@@ -264,8 +262,8 @@ fn follow_cursor(desk: Desk, area: NodeRef<leptos::html::Textarea>, seen: RwSign
             session.title(),
         )
     });
-    let shown = Memo::new(move |_| (desk.dock.get(), desk.tab.get()));
-    Effect::new(move || {
+    let shown = Memo::new(move || (desk.dock.get(), desk.tab.get()));
+    effect(move || {
         let (line, ..) = line.get();
         // A memo that nobody has asked yet knows of no change.
         shown.get();
@@ -446,10 +444,9 @@ fn draw_piece(piece: Piece) -> AnyView {
 }
 
 /// Under the text: what is wrong with it, or that nothing is.
-#[component]
-fn State(desk: Desk) -> impl IntoView {
+fn state(desk: Desk) -> AnyView {
     let errors = desk.read(|session| session.errors().to_vec());
-    let state = Memo::new(move |_| {
+    let state = Memo::new(move || {
         desk.session
             .with(|session| state_in_words(session, desk.unmet.with(Vec::len)))
     });

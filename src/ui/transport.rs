@@ -1,6 +1,6 @@
 //! Under the panels: start, back, step, play, forward, end; the slider with a tick for each action; the clock.
 
-use leptos::prelude::*;
+use super::view::*;
 
 use super::browser::Timer;
 use super::clients::step_client;
@@ -27,8 +27,7 @@ const SPEEDS: [(&str, u32, u32); 5] = [
 ];
 
 /// The transport.
-#[component]
-pub fn Transport(desk: Desk) -> impl IntoView {
+pub fn transport(desk: Desk) -> AnyView {
     view! {
         <footer class="transport" aria-label="Transport">
             {buttons(desk)}
@@ -65,7 +64,7 @@ fn buttons(desk: Desk) -> AnyView {
     let place = desk.read(where_now);
     let speed = RwSignal::new(1_usize);
     let timer = Timer::new();
-    Effect::new(move || {
+    effect(move || {
         if desk.playing.get() {
             play_on(desk, speed, timer);
         } else {
@@ -362,7 +361,7 @@ fn clock(desk: Desk) -> AnyView {
         )
     });
     let advance = move |milliseconds: u64| desk.send(Msg::Act(Action::Advance { milliseconds }));
-    let field = NodeRef::<leptos::html::Input>::new();
+    let field = NodeRef::<web_sys::HtmlInputElement>::new();
     let is_wrong = RwSignal::new(false);
     let advance_by_field = move || {
         let Some(field) = field.get_untracked() else {
