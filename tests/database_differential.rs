@@ -10,6 +10,8 @@
 
 #[path = "support/mariadb.rs"]
 mod mariadb;
+#[path = "support/random.rs"]
+mod random;
 #[path = "support/statements.rs"]
 mod statements;
 
@@ -21,7 +23,8 @@ use latchkey::sim::database::{
     Database, DatabaseInput, SqlReply, Statement, Value, WHERE_MYSQL_DIFFERS,
 };
 use mariadb::{Answer, Client, Server};
-use statements::{Step, Writer};
+use random::Step;
+use statements::Writer;
 
 /// The clock of both sides: 2026-01-01 10:00:00.250.
 const NOW: u64 = 1_767_261_600_250;

@@ -84,6 +84,7 @@ impl Server {
                 "--innodb-flush-log-at-trx-commit=0",
                 "--innodb-doublewrite=0",
                 "--innodb-stats-persistent=0",
+                "--innodb-purge-rseg-truncate-frequency=1",
                 "--character-set-server=utf8mb4",
                 "--collation-server=utf8mb4_general_ci",
                 "--skip-log-bin",

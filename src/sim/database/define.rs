@@ -7,7 +7,7 @@ use super::column::{ColumnSpecification, ColumnType, Default, KeyKind, KeySpecif
 use super::error::{self, Outcome, SqlError};
 use super::expression::{Scope, Source, check};
 use super::fact::{DatabaseFact, RowFact, WriteFact, WriteKind};
-use super::lock::Span;
+use super::lock::{Class, Span};
 use super::reply::SqlReply;
 use super::run::Run;
 use super::statement::Statement;
@@ -59,7 +59,13 @@ impl Run<'_> {
     /// Waits for every transaction that has used the table, as DROP and TRUNCATE do.
     fn own_definition(&mut self, name: &str) -> Outcome<Arc<Table>> {
         let table = self.state.table(name)?.clone();
-        self.acquire(&table, 0, Span::Definition, true, Patience::Wait)?;
+        self.acquire(
+            &table,
+            0,
+            Span::Definition,
+            (true, Class::Record),
+            Patience::Wait,
+        )?;
         Ok(table)
     }
 

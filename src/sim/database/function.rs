@@ -681,6 +681,7 @@ fn named_lock(scope: &Scope<'_>, function: Function, values: &[Value]) -> Outcom
             };
             return Err(Stop::Wait(Box::new(Request {
                 target: Target::Named(name),
+                gap: None,
                 patience: millis,
             })));
         }

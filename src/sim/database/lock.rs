@@ -27,6 +27,21 @@ pub(super) enum Span {
     },
     /// A place where an entry is about to be.
     Insert(Key),
+    /// The table's rows, to be locked one by one (IS, IX).
+    Rows,
+}
+
+/// What InnoDB calls the lock. It decides who loses a deadlock, not who waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Class {
+    /// Nothing but the entry's own author says that it is locked.
+    Implicit,
+    /// The entry without a gap.
+    Record,
+    /// Half of the lock on an entry and the gap before it.
+    NextKey,
+    /// A gap without an entry.
+    Gap,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +51,7 @@ pub(super) struct Lock {
     pub(super) index: usize,
     pub(super) span: Span,
     pub(super) exclusive: bool,
+    pub(super) class: Class,
 }
 
 /// A lock of GET_LOCK.
@@ -56,6 +72,8 @@ pub(super) enum Target {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Request {
     pub(super) target: Target,
+    /// The gap before the entry, where it is to be locked with it.
+    pub(super) gap: Option<Lock>,
     /// Milliseconds to wait at most.
     pub(super) patience: u64,
 }
@@ -81,10 +99,34 @@ impl Lock {
 
     /// Whether holding this lock makes the other one needless.
     pub(super) fn covers(&self, other: &Lock) -> bool {
-        self.index == other.index
-            && self.span == other.span
+        let wide_enough = match (&self.span, &other.span) {
+            (
+                Span::Gap { after, before },
+                Span::Gap {
+                    after: low,
+                    before: high,
+                },
+            ) => {
+                (after.is_none() || (low.is_some() && after <= low))
+                    && (before.is_none() || (high.is_some() && high <= before))
+            }
+            (own, its) => own == its,
+        };
+        wide_enough
+            && self.index == other.index
             && (self.exclusive || !other.exclusive)
             && self.table == other.table
+    }
+
+    /// The part of InnoDB's bookkeeping that this lock shares with others of its transaction; none for what it does not count.
+    pub(super) fn structure(&self) -> Option<(&str, usize, bool, Class)> {
+        let class = match (&self.span, self.class) {
+            (Span::Definition, _) | (Span::Record(_), Class::Implicit) => return None,
+            (Span::Gap { before: None, .. }, _) => Class::NextKey,
+            (Span::Rows, _) => Class::Implicit,
+            (_, class) => class,
+        };
+        Some((&self.table, self.index, self.exclusive, class))
     }
 }
 
@@ -92,7 +134,10 @@ impl Request {
     /// Whether this waits for what the other one, earlier in the queue, will be given.
     pub(super) fn queues_behind(&self, earlier: &Request) -> bool {
         match (&self.target, &earlier.target) {
-            (Target::Lock(own), Target::Lock(earlier)) => own.conflicts_with(earlier),
+            (Target::Lock(own), Target::Lock(target)) => {
+                let gap = earlier.gap.as_ref();
+                own.conflicts_with(target) || gap.is_some_and(|gap| own.conflicts_with(gap))
+            }
             (Target::Named(own), Target::Named(earlier)) => own == earlier,
             _ => false,
         }

@@ -16,6 +16,8 @@ pub(super) struct Interval {
     pub(super) high: Option<Vec<u8>>,
     /// At most one entry: all columns of a unique key are given and none is NULL.
     pub(super) point: bool,
+    /// A range of one column from `low` on that was written with `>=` or BETWEEN.
+    pub(super) inclusive: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -110,8 +112,8 @@ enum What {
     Equal(Vec<u8>),
     /// One of these, sorted.
     OneOf(Vec<Vec<u8>>),
-    /// From here on, below there.
-    Between(Vec<u8>, Option<Vec<u8>>),
+    /// From here on, below there; whether the first was named itself.
+    Between(Vec<u8>, Option<Vec<u8>>, bool),
 }
 
 struct Bounds<'s, 'a> {
@@ -154,10 +156,10 @@ impl Bounds<'_, '_> {
                     column,
                     match operator {
                         Operator::Equal | Operator::NullSafe => What::Equal(bytes),
-                        Operator::Less => What::Between(null, Some(bytes)),
-                        Operator::LessEqual => What::Between(null, behind(&bytes)),
-                        Operator::Greater => What::Between(behind(&bytes)?, None),
-                        Operator::GreaterEqual => What::Between(bytes, None),
+                        Operator::Less => What::Between(null, Some(bytes), false),
+                        Operator::LessEqual => What::Between(null, behind(&bytes), false),
+                        Operator::Greater => What::Between(behind(&bytes)?, None, false),
+                        Operator::GreaterEqual => What::Between(bytes, None, true),
                         _ => return None,
                     },
                 )
@@ -171,7 +173,7 @@ impl Bounds<'_, '_> {
                     self.bytes(column, &operands[1])?,
                     self.bytes(column, &operands[2])?,
                 );
-                (column, What::Between(low, behind(&high)))
+                (column, What::Between(low, behind(&high), true))
             }
             Expression::In {
                 negated: false,
@@ -263,6 +265,7 @@ pub(super) fn choose(
                 low,
                 high,
                 point: true,
+                inclusive: false,
             }];
             return Path {
                 index: first + number,
@@ -299,9 +302,10 @@ pub(super) fn choose(
                     low: with(value),
                     high: behind(&with(value)),
                     point: whole,
+                    inclusive: false,
                 })
                 .collect(),
-            Some(What::Between(from, to)) => {
+            Some(What::Between(from, to, inclusive)) => {
                 let high = to
                     .as_ref()
                     .map_or_else(|| behind(&low), |to| Some(with(to)));
@@ -309,12 +313,14 @@ pub(super) fn choose(
                     low: with(from),
                     high,
                     point: false,
+                    inclusive: *inclusive && index.columns.len() == given + 1,
                 }]
             }
             _ => vec![Interval {
                 high: behind(&low),
                 low,
                 point: false,
+                inclusive: false,
             }],
         };
         return Path {
@@ -329,6 +335,7 @@ pub(super) fn choose(
             low: Vec::new(),
             high: None,
             point: false,
+            inclusive: false,
         }],
         identifying: Vec::new(),
     }

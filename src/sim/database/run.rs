@@ -9,10 +9,11 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::ConnectionId;
+use super::column::KeyKind;
 use super::error::{self, Outcome, Stop};
 use super::expression::{Context, Effects, Scope, Source, evaluate, is_true};
 use super::fact::DatabaseFact;
-use super::lock::{Lock, Request, Span, Target};
+use super::lock::{Class, Lock, Request, Span, Target};
 use super::path::{self, Path};
 use super::select;
 use super::state::{DEFINITION_WAIT, Session, State, Transaction, View, Write, find_write};
@@ -36,6 +37,10 @@ pub(super) struct Run<'a> {
     /// Whether a transaction of several statements is open.
     pub(super) open: bool,
     pub(super) numbers: Numbers,
+    /// How far the statement had read before it waited, then how far it has.
+    pub(super) progress: Option<Progress>,
+    /// How many scans have begun.
+    pub(super) scans: usize,
     pub(super) strict: bool,
     /// SET autocommit = 1 commits the open transaction.
     pub(super) commits_after: bool,
@@ -114,7 +119,19 @@ impl Numbers {
     }
 }
 
+/// How far a statement has read that waits, so that it goes on there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Progress {
+    /// Which of the statement's scans this is.
+    scan: usize,
+    interval: usize,
+    /// The entry for which it waits.
+    entry: Key,
+    examined: Vec<Examined>,
+}
+
 /// A row that a write or a locking read looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Examined {
     pub(super) key: Key,
     pub(super) values: Values,
@@ -187,7 +204,13 @@ impl Run<'_> {
     /// The table, its definition locked against DROP while the transaction lasts.
     pub(super) fn open_table(&mut self, name: &str) -> Outcome<Arc<Table>> {
         let table = self.state.table(name)?.clone();
-        self.acquire(&table, 0, Span::Definition, false, Patience::Wait)?;
+        self.acquire(
+            &table,
+            0,
+            Span::Definition,
+            (false, Class::Record),
+            Patience::Wait,
+        )?;
         Ok(table)
     }
 
@@ -199,8 +222,20 @@ impl Run<'_> {
         table: &Table,
         index: usize,
         span: Span,
-        exclusive: bool,
+        strength: (bool, Class),
         patience: Patience,
+    ) -> Outcome<bool> {
+        self.acquire_with(table, index, span, strength, patience, None)
+    }
+
+    fn acquire_with(
+        &mut self,
+        table: &Table,
+        index: usize,
+        span: Span,
+        (exclusive, class): (bool, Class),
+        patience: Patience,
+        gap: Option<Lock>,
     ) -> Outcome<bool> {
         if !self.tracks {
             return Ok(true);
@@ -210,6 +245,7 @@ impl Run<'_> {
             index,
             span,
             exclusive,
+            class,
         };
         let own = self
             .state
@@ -227,6 +263,7 @@ impl Run<'_> {
         };
         let request = Request {
             target: Target::Lock(lock),
+            gap,
             patience: patience_ms,
         };
         let queue = self.state.waiting.len();
@@ -234,6 +271,9 @@ impl Run<'_> {
             .state
             .holders(self.connection, &request, queue)
             .is_empty();
+        if let Target::Lock(lock) = &request.target {
+            self.state.make_explicit(self.connection, lock);
+        }
         match patience {
             _ if free => {}
             Patience::NoWait => return Err(error::nowait().into()),
@@ -246,21 +286,59 @@ impl Run<'_> {
         Ok(true)
     }
 
+    /// Locks an entry, and the gap before it where the class is that of both.
+    fn lock_entry(
+        &mut self,
+        table: &Table,
+        index: usize,
+        (after, entry): (Option<&Key>, &Key),
+        (exclusive, class): (bool, Class),
+        patience: Patience,
+    ) -> Outcome<bool> {
+        let gap = (class == Class::NextKey).then(|| Lock {
+            table: table.definition.name.clone(),
+            index,
+            span: Span::Gap {
+                after: after.cloned(),
+                before: Some(entry.clone()),
+            },
+            exclusive,
+            class,
+        });
+        let record = Span::Record(entry.clone());
+        let strength = (exclusive, class);
+        let locked = self.acquire_with(table, index, record, strength, patience, gap.clone())?;
+        if let (Some(gap), true, true) = (gap, locked, self.tracks) {
+            self.acquire(table, index, gap.span, strength, Patience::Wait)?;
+        }
+        Ok(locked)
+    }
+
+    /// Locks the gap between two neighbours; `class` says whether the one behind it is locked too.
     fn lock_gap(
         &mut self,
         table: &Table,
         index: usize,
-        after: Option<&Key>,
-        before: Option<&Key>,
-        exclusive: bool,
+        (after, before): (Option<&Key>, Option<&Key>),
+        (exclusive, class): (bool, Class),
     ) -> Outcome<()> {
-        if self.tracks && self.locks_gaps() {
-            let span = Span::Gap {
-                after: after.cloned(),
-                before: before.cloned(),
-            };
-            self.acquire(table, index, span, exclusive, Patience::Wait)?;
-        }
+        let span = Span::Gap {
+            after: after.cloned(),
+            before: before.cloned(),
+        };
+        self.acquire(table, index, span, (exclusive, class), Patience::Wait)?;
+        Ok(())
+    }
+
+    /// Says that rows of the table will be locked, as InnoDB does first.
+    fn lock_rows(&mut self, table: &Table, exclusive: bool) -> Outcome<()> {
+        self.acquire(
+            table,
+            0,
+            Span::Rows,
+            (exclusive, Class::Record),
+            Patience::Wait,
+        )?;
         Ok(())
     }
 
@@ -345,39 +423,78 @@ impl Run<'_> {
         scan: &Scan<'_>,
         path: &Path,
     ) -> Outcome<Vec<Examined>> {
-        let entries = self.view().entries(table, path.index);
         let exclusive = scan.locking.exclusive;
+        self.lock_rows(table, exclusive)?;
+        let entries = self.view().entries(table, path.index);
+        self.scans += 1;
+        let number = self.scans;
+        let before = self.progress.take_if(|progress| progress.scan == number);
+        let mut first = (0, None);
         let mut examined = Vec::new();
-        let mut matched = 0;
-        for interval in &path.intervals {
-            let start = entries.partition_point(|(entry, _)| **entry < *interval.low);
+        if let Some(before) = before {
+            first = (before.interval, Some(before.entry));
+            examined = before.examined;
+        }
+        let mut matched = examined
+            .iter()
+            .filter(|row: &&Examined| row.matches)
+            .count();
+        for (place, interval) in path.intervals.iter().enumerate().skip(first.0) {
+            let low = match &first.1 {
+                Some(entry) if place == first.0 => &**entry,
+                _ => interval.low.as_slice(),
+            };
+            let start = entries.partition_point(|(entry, _)| **entry < *low);
             let mut previous = start
                 .checked_sub(1)
                 .and_then(|at| entries.get(at))
                 .map(|(entry, _)| entry);
             let mut ended = false;
             for (entry, key) in &entries[start..] {
-                if !interval.contains(entry) || scan.most == Some(matched) {
+                if !interval.contains(entry) || scan.most == Some(matched) || ended {
                     break;
                 }
-                if !interval.point {
-                    self.lock_gap(table, path.index, previous, Some(entry), exclusive)?;
+                let deleted = self.view().is_deleted(table, path.index, entry, key);
+                let exact = (interval.point && !deleted)
+                    || (interval.inclusive && path.index == 0 && **entry == *interval.low);
+                let class = if exact || !self.locks_gaps() {
+                    Class::Record
+                } else {
+                    Class::NextKey
+                };
+                // The search for one row ends where it stands, or stood.
+                ended = interval.point && (path.index == 0 || !deleted);
+                match self.locked_row(table, scan, path, (previous, entry, class), key) {
+                    Ok(Some(row)) => {
+                        matched += usize::from(row.matches);
+                        examined.push(row);
+                    }
+                    Ok(None) => {}
+                    Err(stop) => {
+                        self.progress = Some(Progress {
+                            scan: number,
+                            interval: place,
+                            entry: entry.clone(),
+                            examined,
+                        });
+                        return Err(stop);
+                    }
                 }
                 previous = Some(entry);
-                if let Some(row) = self.locked_row(table, scan, path.index, entry, key)? {
-                    ended = interval.point;
-                    matched += usize::from(row.matches);
-                    examined.push(row);
-                }
             }
-            if !ended && scan.most != Some(matched) {
+            if !ended && scan.most != Some(matched) && self.locks_gaps() {
                 let behind = entries.iter().map(|(entry, _)| entry).find(|entry| {
                     interval
                         .high
                         .as_ref()
                         .is_some_and(|high| ***entry >= **high)
                 });
-                self.lock_gap(table, path.index, previous, behind, exclusive)?;
+                self.lock_gap(
+                    table,
+                    path.index,
+                    (previous, behind),
+                    (exclusive, Class::Gap),
+                )?;
             }
         }
         Ok(examined)
@@ -388,20 +505,22 @@ impl Run<'_> {
         &mut self,
         table: &Arc<Table>,
         scan: &Scan<'_>,
-        index: usize,
-        entry: &Key,
+        path: &Path,
+        (previous, entry, class): (Option<&Key>, &Key, Class),
         key: &Key,
     ) -> Outcome<Option<Examined>> {
         let Locking {
             exclusive,
             patience,
         } = scan.locking;
-        let before = self.state.locks.len();
-        if !self.locks_gaps() && scan.semi_consistent {
+        let index = path.index;
+        let before: Vec<Lock> = self.own_locks().cloned().collect();
+        if !self.locks_gaps() && scan.semi_consistent && index == 0 && path.identifying.is_empty() {
             // READ COMMITTED: UPDATE waits only for rows that would match as they are committed.
-            if let Some(values) = self.view().current(table, key)
-                && !self.matches(table, scan, &values)?
-            {
+            let Some(values) = self.view().current(table, key) else {
+                return Ok(None);
+            };
+            if !self.matches(table, scan, &values)? {
                 return Ok(Some(Examined {
                     key: key.clone(),
                     values,
@@ -409,38 +528,39 @@ impl Run<'_> {
                 }));
             }
         }
-        if !self.acquire(
-            table,
-            index,
-            Span::Record(entry.clone()),
-            exclusive,
-            patience,
-        )? {
+        let strength = (exclusive, class);
+        if !self.lock_entry(table, index, (previous, entry), strength, patience)? {
             return Ok(None);
         }
-        if index > 0 && !self.acquire(table, 0, Span::Record(key.clone()), exclusive, patience)? {
+        let row = Span::Record(key.clone());
+        if index > 0 && !self.acquire(table, 0, row, (exclusive, Class::Record), patience)? {
             return Ok(None);
         }
-        let Some(values) = self.view().current(table, key) else {
-            return Ok(None);
+        let current = self.view().current(table, key);
+        let found = current.filter(|values| table.definition.entry(index, values, key) == *entry);
+        let matches = match &found {
+            Some(values) => self.matches(table, scan, values)?,
+            None => false,
         };
-        if table.definition.entry(index, &values, key) != *entry {
-            return Ok(None);
-        }
-        let matches = self.matches(table, scan, &values)?;
-        if !matches && !self.locks_gaps() && self.state.locks.len() > before {
+        if !matches && !self.locks_gaps() {
+            // READ COMMITTED gives up at once what it has locked for nothing.
             let owner = self.connection;
             self.state.locks.retain(|(held_by, lock)| {
-                let this = (lock.index == index && lock.span == Span::Record(entry.clone()))
-                    || (lock.index == 0 && lock.span == Span::Record(key.clone()));
-                *held_by != owner || !this || lock.table != table.definition.name
+                *held_by != owner || !matches!(lock.span, Span::Record(_)) || before.contains(lock)
             });
         }
-        Ok(Some(Examined {
+        Ok(found.map(|values| Examined {
             key: key.clone(),
             values,
             matches,
         }))
+    }
+
+    fn own_locks(&self) -> impl Iterator<Item = &Lock> {
+        let locks = self.state.locks.iter();
+        locks
+            .filter(|(owner, _)| *owner == self.connection)
+            .map(|(_, lock)| lock)
     }
 
     /// The rows of a locking query: of each table those that its own conditions lead to.
@@ -551,49 +671,108 @@ impl Run<'_> {
 
     // --- writing ---
 
-    /// Writes the row, or removes it, in the transaction, and locks its entries.
-    pub(super) fn write(
-        &mut self,
-        table: &Arc<Table>,
-        key: &Key,
-        old: Option<&Values>,
-        new: Option<Values>,
-    ) -> Outcome<()> {
-        if self.tracks {
-            for index in 0..table.definition.index_count() {
-                let entry = |values: &Values| table.definition.entry(index, values, key);
-                let (from, to) = (old.map(entry), new.as_ref().map(entry));
-                if index > 0 && from == to {
-                    continue;
-                }
-                for entry in from.into_iter().chain(to) {
-                    self.acquire(table, index, Span::Record(entry), true, Patience::Wait)?;
-                }
-            }
-        }
+    /// Writes the row, or removes it, in the transaction.
+    pub(super) fn put(&mut self, table: &Table, key: &Key, row: Option<Values>) {
         let name = &table.definition.name;
-        match find_write(&self.transaction.writes, name, key) {
-            Ok(at) => self.transaction.writes[at].row = new,
+        let work = &mut self.transaction.work;
+        work.undo += 1;
+        match find_write(&work.writes, name, key) {
+            Ok(at) => work.writes[at].row = row,
             Err(at) => {
                 let write = Write {
                     table: name.clone(),
                     key: key.clone(),
-                    row: new,
+                    row,
                 };
-                self.transaction.writes.insert(at, write);
+                work.writes.insert(at, write);
             }
         }
         // A row that came and went within the transaction is not worth remembering.
-        if let Ok(at) = find_write(&self.transaction.writes, name, key)
-            && self.transaction.writes[at].row.is_none()
+        if let Ok(at) = find_write(&work.writes, name, key)
+            && work.writes[at].row.is_none()
             && table.get(key).is_none()
         {
-            self.transaction.writes.remove(at);
+            work.writes.remove(at);
+        }
+    }
+
+    /// Locks an entry that the statement itself writes or removes.
+    fn lock_own(&mut self, table: &Table, index: usize, entry: Key) -> Outcome<()> {
+        let own = (true, Class::Implicit);
+        self.acquire(table, index, Span::Record(entry), own, Patience::Wait)?;
+        Ok(())
+    }
+
+    /// Removes the row's entries from the indexes behind the rows themselves.
+    pub(super) fn remove(&mut self, table: &Arc<Table>, key: &Key, old: &Values) -> Outcome<()> {
+        if self.tracks {
+            self.lock_own(table, 0, key.clone())?;
+        }
+        self.put(table, key, None);
+        if self.tracks {
+            for index in 1..table.definition.index_count() {
+                self.lock_own(table, index, table.definition.entry(index, old, key))?;
+            }
         }
         Ok(())
     }
 
-    /// The row that already has these values in a unique index, locked.
+    /// Brings the row's entry into an index: waits until nobody else has locked the gap that it comes
+    /// to stand in, unless an entry that is marked as deleted has the place.
+    pub(super) fn bring(
+        &mut self,
+        table: &Arc<Table>,
+        index: usize,
+        key: &Key,
+        new: &Values,
+    ) -> Outcome<()> {
+        if !self.tracks {
+            return Ok(());
+        }
+        self.lock_rows(table, true)?;
+        let entry = table.definition.entry(index, new, key);
+        let entries = self.view().entries(table, index);
+        // The row itself is written before its entries in the other indexes are.
+        let stands = entries
+            .binary_search_by(|(known, _)| known.cmp(&entry))
+            .is_ok()
+            && (index == 0 || self.view().is_deleted(table, index, &entry, key));
+        if !stands {
+            let intention = (true, Class::Record);
+            self.acquire(
+                table,
+                index,
+                Span::Insert(entry.clone()),
+                intention,
+                Patience::Wait,
+            )?;
+        }
+        self.lock_own(table, index, entry)
+    }
+
+    /// Moves a row's entry in one of the indexes behind the rows themselves.
+    pub(super) fn move_entry(
+        &mut self,
+        table: &Arc<Table>,
+        index: usize,
+        (old_key, old): (&Key, &Values),
+        (new_key, new): (&Key, &Values),
+    ) -> Outcome<Option<(Key, Values)>> {
+        let from = table.definition.entry(index, old, old_key);
+        if from == table.definition.entry(index, new, new_key) {
+            return Ok(None);
+        }
+        if self.tracks {
+            self.lock_own(table, index, from)?;
+        }
+        let found = self.duplicate(table, index, new, false, Some(new_key))?;
+        if found.is_none() {
+            self.bring(table, index, new_key, new)?;
+        }
+        Ok(found)
+    }
+
+    /// The row that already has these values in a unique index, locked; `except` is the new row's own place.
     pub(super) fn duplicate(
         &mut self,
         table: &Arc<Table>,
@@ -603,14 +782,11 @@ impl Run<'_> {
         except: Option<&Key>,
     ) -> Outcome<Option<(Key, Values)>> {
         let definition = table.definition.clone();
-        let Some(unique) = definition.index(index) else {
-            return Ok(None);
-        };
-        if unique
-            .columns
-            .iter()
-            .any(|column| values.get(*column).is_none_or(Value::is_null))
-        {
+        let unique = definition.index(index).filter(|unique| {
+            let given = |column: &usize| values.get(*column).is_some_and(|value| !value.is_null());
+            unique.kind != KeyKind::Plain && unique.columns.iter().all(given)
+        });
+        if unique.is_none() {
             return Ok(None);
         }
         let prefix = definition.prefix(definition.position(index), values);
@@ -627,60 +803,45 @@ impl Run<'_> {
             });
             return Ok(found.cloned());
         }
+        self.lock_rows(table, true)?;
         let entries = self.view().entries(table, index);
         let start = entries.partition_point(|(entry, _)| **entry < *prefix);
-        for (at, (entry, key)) in entries.iter().enumerate().skip(start) {
-            if !entry.starts_with(&prefix) || (index == 0 && entry.len() != prefix.len()) {
-                break;
-            }
-            if except == Some(key) {
+        let mut previous = start
+            .checked_sub(1)
+            .and_then(|at| entries.get(at))
+            .map(|(entry, _)| entry);
+        let mut met = false;
+        for (entry, key) in &entries[start..] {
+            let same = entry.starts_with(&prefix) && (index > 0 || entry.len() == prefix.len());
+            if same && except == Some(key) {
                 continue;
             }
-            if index > 0 {
-                let previous = at
-                    .checked_sub(1)
-                    .and_then(|at| entries.get(at))
-                    .map(|(entry, _)| entry);
-                self.lock_gap(table, index, previous, Some(entry), exclusive)?;
+            if !same && (!met || index == 0) {
+                return Ok(None);
             }
-            self.acquire(
-                table,
-                index,
-                Span::Record(entry.clone()),
-                exclusive,
-                Patience::Wait,
-            )?;
+            met = true;
+            let gap = index > 0;
+            let class = if gap { Class::NextKey } else { Class::Record };
+            let strength = (exclusive, class);
+            self.lock_entry(table, index, (previous, entry), strength, Patience::Wait)?;
+            previous = Some(entry);
+            if !same {
+                return Ok(None);
+            }
             let current = self.view().current(table, key);
-            let same = |row: &Values| definition.prefix(definition.position(index), row) == prefix;
-            if let Some(row) = current.filter(same) {
+            let is = |row: &Values| definition.prefix(definition.position(index), row) == prefix;
+            if let Some(row) = current.filter(is) {
                 if exclusive && index > 0 {
-                    self.acquire(table, 0, Span::Record(key.clone()), true, Patience::Wait)?;
+                    let row = Span::Record(key.clone());
+                    self.acquire(table, 0, row, (true, Class::Record), Patience::Wait)?;
                 }
                 return Ok(Some((key.clone(), row)));
             }
         }
+        if met && index > 0 {
+            self.lock_gap(table, index, (previous, None), (exclusive, Class::NextKey))?;
+        }
         Ok(None)
-    }
-
-    /// Waits until nobody else has locked the gaps that the row's new entries come to stand in.
-    pub(super) fn intend(
-        &mut self,
-        table: &Arc<Table>,
-        key: &Key,
-        old: Option<&Values>,
-        new: &Values,
-    ) -> Outcome<()> {
-        if !self.tracks {
-            return Ok(());
-        }
-        for index in 0..table.definition.index_count() {
-            let entry = table.definition.entry(index, new, key);
-            if old.is_some_and(|old| table.definition.entry(index, old, key) == entry) {
-                continue;
-            }
-            self.acquire(table, index, Span::Insert(entry), true, Patience::Wait)?;
-        }
-        Ok(())
     }
 
     /// A key for a new row: from its values, or the next hidden number.
@@ -700,6 +861,7 @@ impl Run<'_> {
     pub(super) fn check_room(&self, table: &Table) -> Outcome<()> {
         let pending = self
             .transaction
+            .work
             .writes
             .iter()
             .filter(|write| write.row.is_some())

@@ -7,13 +7,14 @@ use super::error::{self, Outcome, SqlError, Stop};
 use super::expression::{Effects, Scope, evaluate};
 use super::fact::DatabaseFact;
 use super::function;
-use super::lock::{Lock, Span, Target};
+use super::lock::{Class, Lock, Span, Target};
 use super::reply::SqlReply;
-use super::run::{Numbers, Run};
+use super::run::{Numbers, Progress, Run};
 use super::select;
-use super::state::{Session, State, Transaction, Waiting};
+use super::state::{Session, State, Transaction, View, Waiting, Work, Write};
 use super::statement::Statement;
 use super::syntax::{Command, Isolation, Item, Locking, Patience, Select, Setting};
+use super::table::{Key, Table};
 use super::value::Value;
 use super::{ConnectionId, DatabaseOutput};
 
@@ -23,6 +24,15 @@ struct Resumed {
     granted: Option<String>,
     timed_out: Option<String>,
     numbers: Vec<(u64, u64)>,
+    progress: Option<Progress>,
+}
+
+/// How a statement came out: its reply, the numbers it has reserved, how far it has read, and its own transaction where it is not over.
+struct Attempt {
+    result: Outcome<SqlReply>,
+    numbers: Vec<(u64, u64)>,
+    progress: Option<Progress>,
+    pending: Option<Transaction>,
 }
 
 impl State {
@@ -81,8 +91,14 @@ impl State {
         let before = session
             .transaction
             .as_ref()
-            .map(|transaction| transaction.writes.clone());
-        let (result, numbers) = self.run(
+            .map(|transaction| transaction.work.clone())
+            .unwrap_or_default();
+        let Attempt {
+            result,
+            numbers,
+            progress,
+            pending,
+        } = self.run(
             &mut session,
             connection,
             statement,
@@ -91,7 +107,7 @@ impl State {
             resumed,
             output,
         );
-        let stop = match result {
+        match result {
             Ok(reply) => {
                 session.row_count = match &reply {
                     SqlReply::Affected { affected, .. } => {
@@ -100,21 +116,26 @@ impl State {
                     SqlReply::Rows { .. } => -1,
                     _ => 0,
                 };
-                self.finish(connection, session, SqlReply::clone(&reply), output);
-                return;
+                self.finish(connection, session, reply, output);
             }
-            Err(stop) => stop,
-        };
-        if let (Some(transaction), Some(before)) = (&mut session.transaction, before) {
-            transaction.writes = before;
-        }
-        match stop {
-            Stop::Error(error) => {
+            Err(Stop::Error(error)) => {
                 session.row_count = -1;
+                let failed = match &mut session.transaction {
+                    Some(transaction) => std::mem::replace(&mut transaction.work, before),
+                    None => pending.map_or_else(Work::default, |transaction| transaction.work),
+                };
+                self.vanish(connection, session.transaction.as_ref(), &failed.writes);
                 self.finish(connection, session, SqlReply::Error(error), output);
             }
-            Stop::Wait(request) => {
-                let transaction = session.transaction.is_some();
+            Err(Stop::Wait(request)) => {
+                let transaction = match &mut session.transaction {
+                    Some(transaction) => {
+                        let pending = transaction.clone();
+                        transaction.work = before;
+                        pending
+                    }
+                    None => pending.unwrap_or_default(),
+                };
                 self.put_session(connection, session);
                 let statement = statement.clone();
                 let waiting = Waiting {
@@ -124,6 +145,7 @@ impl State {
                     parameters,
                     now,
                     numbers,
+                    progress,
                     transaction,
                 };
                 self.enqueue(waiting, output);
@@ -156,10 +178,15 @@ impl State {
         now: u64,
         resumed: Resumed,
         output: &mut DatabaseOutput,
-    ) -> (Outcome<SqlReply>, Vec<(u64, u64)>) {
+    ) -> Attempt {
         let command = statement.command();
         if let Some(result) = self.control(session, connection, command, output) {
-            return (result, Vec::new());
+            return Attempt {
+                result,
+                numbers: Vec::new(),
+                progress: None,
+                pending: None,
+            };
         }
         let defines = matches!(
             command,
@@ -198,6 +225,8 @@ impl State {
             tracks,
             open,
             numbers: Numbers::again(resumed.numbers),
+            progress: resumed.progress,
+            scans: 0,
             strict: false,
             commits_after: false,
         };
@@ -207,6 +236,7 @@ impl State {
             facts,
             effects,
             numbers,
+            progress,
             commits_after,
             ..
         } = run;
@@ -222,35 +252,53 @@ impl State {
                 session.last_insert_id = id;
             }
         }
+        let mut pending = None;
         if open {
             session.transaction = Some(transaction);
             if commits_after {
                 self.end(session, connection, true, output);
             }
         } else if result.is_ok() {
-            let names: Vec<_> = transaction
-                .writes
-                .iter()
-                .map(|write| write.table.clone())
-                .collect();
-            self.commit(transaction.writes);
-            self.renumber(&names);
+            let writes = transaction.work.writes;
+            self.commit(&writes);
+            self.release(connection);
+            self.vanish(connection, None, &writes);
+            self.renumber(&writes);
+        } else {
+            pending = Some(transaction);
         }
-        (result, numbers.reserved)
+        Attempt {
+            result,
+            numbers: numbers.reserved,
+            progress,
+            pending,
+        }
     }
 
     /// Numbers hidden rows again where nobody holds on to the numbers.
-    fn renumber(&mut self, names: &[std::sync::Arc<str>]) {
+    fn renumber(&mut self, writes: &[Write]) {
         let in_use = |name: &str| {
+            let uses = |transaction: &Transaction| {
+                transaction.snapshot.is_some()
+                    || transaction
+                        .work
+                        .writes
+                        .iter()
+                        .any(|write| &*write.table == name)
+            };
             self.locks.iter().any(|(_, lock)| &*lock.table == name)
-                || self.sessions.iter().any(|(_, session)| {
-                    session.transaction.as_ref().is_some_and(|transaction| {
-                        transaction.snapshot.is_some()
-                            || transaction.writes.iter().any(|write| &*write.table == name)
-                    })
-                })
+                || self
+                    .waiting
+                    .iter()
+                    .any(|waiting| uses(&waiting.transaction))
+                || self
+                    .sessions
+                    .iter()
+                    .any(|(_, session)| session.transaction.as_ref().is_some_and(uses))
         };
-        let free: Vec<_> = names.iter().filter(|name| !in_use(name)).cloned().collect();
+        let mut free: Vec<_> = writes.iter().map(|write| write.table.clone()).collect();
+        free.dedup();
+        free.retain(|name| !in_use(name));
         for name in free {
             let hidden = self
                 .table(&name)
@@ -259,6 +307,113 @@ impl State {
                 table.renumber();
             }
         }
+    }
+
+    /// Where entries that these writes brought, or removed, are gone from an index, locks on them
+    /// become locks on the gap that is left (lock_rec_inherit_to_gap in InnoDB). `own` is what the
+    /// connection's transaction still is.
+    pub(super) fn vanish(
+        &mut self,
+        connection: ConnectionId,
+        own: Option<&Transaction>,
+        writes: &[Write],
+    ) {
+        let mut tables: Vec<_> = writes.iter().map(|write| write.table.clone()).collect();
+        tables.dedup();
+        for name in tables {
+            let Ok(table) = self.table(&name).cloned() else {
+                continue;
+            };
+            for index in 0..table.definition.index_count() {
+                self.vanish_from(connection, own, &table, index);
+            }
+        }
+    }
+
+    fn vanish_from(
+        &mut self,
+        connection: ConnectionId,
+        own: Option<&Transaction>,
+        table: &Table,
+        index: usize,
+    ) {
+        let here = |lock: &Lock| {
+            lock.index == index
+                && lock.table == table.definition.name
+                && matches!(lock.span, Span::Record(_) | Span::Gap { .. })
+        };
+        let held = self.locks.iter().filter(|(_, lock)| here(lock));
+        let held: Vec<(ConnectionId, Lock)> = held.cloned().collect();
+        let awaited =
+            |waiting: &Waiting| matches!(&waiting.request.target, Target::Lock(lock) if here(lock));
+        if held.is_empty() && !self.waiting.iter().any(awaited) {
+            return;
+        }
+        let nothing = Transaction::default();
+        let view = View {
+            state: self,
+            transaction: own.unwrap_or(&nothing),
+            connection,
+        };
+        let entries = view.entries(table, index).into_iter();
+        let entries: Vec<Key> = entries.map(|(entry, _)| entry).collect();
+        for (owner, lock) in held {
+            if let Some(rest) = self.rest_of(owner, own, &lock, &entries) {
+                self.locks
+                    .retain(|known| known.0 != owner || known.1 != lock);
+                self.hold(owner, rest);
+            }
+        }
+        // Who waits for an entry that is gone waits no longer.
+        for place in 0..self.waiting.len() {
+            let Target::Lock(lock) = &self.waiting[place].request.target else {
+                continue;
+            };
+            let owner = self.waiting[place].connection;
+            if here(lock)
+                && let Some(rest) = self.rest_of(owner, own, lock, &entries)
+            {
+                let request = &mut self.waiting[place].request;
+                request.target = Target::Lock(rest);
+                request.gap = None;
+            }
+        }
+    }
+
+    /// What is left of a lock when entries are gone; none where it stays as it is.
+    fn rest_of(
+        &self,
+        owner: ConnectionId,
+        own: Option<&Transaction>,
+        lock: &Lock,
+        entries: &[Key],
+    ) -> Option<Lock> {
+        let span = left_over(entries, &lock.span)?;
+        let gap = matches!(lock.span, Span::Gap { .. });
+        let kept = gap || (lock.class != Class::Implicit && self.inherits(owner, own, lock));
+        Some(Lock {
+            span: if kept { span } else { Span::Rows },
+            class: if gap { lock.class } else { Class::Gap },
+            ..lock.clone()
+        })
+    }
+
+    /// READ COMMITTED keeps of locks on entries that are gone only what a check for duplicates took.
+    fn inherits(&self, owner: ConnectionId, own: Option<&Transaction>, lock: &Lock) -> bool {
+        let waiting = self
+            .waiting
+            .iter()
+            .find(|waiting| waiting.connection == owner);
+        let open = self
+            .session(owner)
+            .and_then(|session| session.transaction.as_ref());
+        let transaction = waiting.map(|waiting| &waiting.transaction).or(open).or(own);
+        let replaces = waiting.is_some_and(|waiting| {
+            matches!(waiting.statement.command(), Command::Insert(insert) if insert.replace || !insert.on_duplicate.is_empty())
+        });
+        lock.exclusive == replaces
+            || transaction
+                .is_none_or(|transaction| transaction.isolation > Isolation::ReadCommitted)
     }
 
     /// Ends the open transaction, if there is one.
@@ -270,18 +425,14 @@ impl State {
         output: &mut DatabaseOutput,
     ) {
         if let Some(transaction) = session.transaction.take() {
-            let wrote = !transaction.writes.is_empty();
-            let names: Vec<_> = transaction
-                .writes
-                .iter()
-                .map(|write| write.table.clone())
-                .collect();
+            let writes = transaction.work.writes;
             if commit {
-                self.commit(transaction.writes);
+                self.commit(&writes);
             }
             self.release(connection);
-            self.renumber(&names);
-            if wrote {
+            self.vanish(connection, None, &writes);
+            self.renumber(&writes);
+            if !writes.is_empty() {
                 let fact = if commit {
                     DatabaseFact::Committed { connection }
                 } else {
@@ -333,7 +484,7 @@ impl State {
                         .retain(|(known, _)| !known.eq_ignore_ascii_case(name));
                     transaction
                         .savepoints
-                        .push((name.clone(), transaction.writes.clone()));
+                        .push((name.clone(), transaction.work.clone()));
                 }
                 done
             }
@@ -349,8 +500,10 @@ impl State {
                     return Some(Err(error::no_savepoint(name).into()));
                 };
                 if let Command::RollbackTo(_) = command {
-                    transaction.writes = transaction.savepoints[at].1.clone();
+                    let kept = transaction.savepoints[at].1.clone();
+                    let undone = std::mem::replace(&mut transaction.work, kept);
                     transaction.savepoints.truncate(at + 1);
+                    self.vanish(connection, Some(transaction), &undone.writes);
                 } else {
                     transaction.savepoints.truncate(at);
                 }
@@ -378,7 +531,7 @@ impl State {
             holders,
         });
         self.waiting.push(waiting);
-        if let Some(circle) = self.circle(connection) {
+        while let Some(circle) = self.circle(connection) {
             let named = circle.iter().any(|member| {
                 self.waiting.iter().any(|waiting| {
                     waiting.connection == *member
@@ -418,7 +571,9 @@ impl State {
             let Some(place) = place else {
                 return Vec::new();
             };
-            self.holders(connection, &self.waiting[place].request, place)
+            let mut holders = self.holders(connection, &self.waiting[place].request, place);
+            holders.reverse();
+            holders
         };
         let mut seen = vec![start];
         // The way so far, with what is still to be tried from each of its members.
@@ -441,66 +596,107 @@ impl State {
         None
     }
 
-    /// Who of a circle loses: the fewest changed rows and locks; among equals the first of the
-    /// circle, whose request closed it.
+    /// Who of a circle loses: the fewest changed rows and lock structures; among equals the first of
+    /// the circle, whose request closed it.
     fn victim(&self, circle: &[ConnectionId]) -> ConnectionId {
-        let weight = |connection: &ConnectionId| {
-            let writes = self
-                .session(*connection)
-                .and_then(|session| session.transaction.as_ref())
-                .map_or(0, |transaction| transaction.writes.len());
-            writes
-                + self
-                    .locks
-                    .iter()
-                    .filter(|(owner, lock)| owner == connection && lock.span != Span::Definition)
-                    .count()
-        };
-        let mut victim = circle[0];
+        let mut victim = (circle[0], usize::MAX);
         for member in circle {
-            if weight(member) < weight(&victim) {
-                victim = *member;
+            let weight = self.weight(*member);
+            if weight < victim.1 {
+                victim = (*member, weight);
             }
         }
-        victim
+        victim.0
+    }
+
+    /// InnoDB's measure of what a transaction has done (TRX_WEIGHT).
+    fn weight(&self, connection: ConnectionId) -> usize {
+        let waiting = self
+            .waiting
+            .iter()
+            .find(|waiting| waiting.connection == connection);
+        let (undo, more) = waiting.map_or((0, 0), |waiting| {
+            let transaction = &waiting.transaction;
+            (transaction.work.undo, transaction.more_structures + 1)
+        });
+        undo + more + self.structures(connection).len()
+    }
+
+    /// What InnoDB would keep of the connection's locks, each kind once.
+    pub(super) fn structures(&self, connection: ConnectionId) -> Vec<(&str, usize, bool, Class)> {
+        let own = self.locks.iter().filter(|(owner, _)| *owner == connection);
+        let mut structures: Vec<_> = own.filter_map(|(_, lock)| lock.structure()).collect();
+        structures.sort_unstable();
+        structures.dedup();
+        structures
     }
 
     /// Gives locks to those who wait, in the order of the queue, and runs their statements on.
     pub(super) fn wake(&mut self, output: &mut DatabaseOutput) {
         loop {
-            let next = (0..self.waiting.len()).find(|place| {
+            // All that can be given is given before anybody goes on.
+            let mut ready = Vec::new();
+            while let Some(next) = (0..self.waiting.len()).find(|place| {
                 let waiting = &self.waiting[*place];
                 self.holders(waiting.connection, &waiting.request, *place)
                     .is_empty()
-            });
-            let Some(next) = next else { return };
-            let waiting = self.waiting.remove(next);
-            let mut resumed = Resumed {
-                numbers: waiting.numbers,
-                ..Resumed::default()
-            };
-            match waiting.request.target {
-                Target::Lock(lock) => self.hold(waiting.connection, lock),
-                Target::Named(name) => {
-                    let at = self.named.partition_point(|lock| lock.name < name);
-                    let lock = super::lock::NamedLock {
-                        name: name.clone(),
-                        owner: waiting.connection,
-                        count: 1,
-                    };
-                    self.named.insert(at, lock);
-                    resumed.granted = Some(name);
+            }) {
+                let waiting = self.waiting.remove(next);
+                let mut resumed = Resumed {
+                    numbers: waiting.numbers,
+                    progress: waiting.progress,
+                    ..Resumed::default()
+                };
+                let connection = waiting.connection;
+                match waiting.request.target {
+                    Target::Lock(lock) => {
+                        self.grant(connection, lock);
+                        if let Some(gap) = waiting.request.gap {
+                            self.hold(connection, gap);
+                        }
+                    }
+                    Target::Named(name) => {
+                        let at = self.named.partition_point(|lock| lock.name < name);
+                        let lock = super::lock::NamedLock {
+                            name: name.clone(),
+                            owner: connection,
+                            count: 1,
+                        };
+                        self.named.insert(at, lock);
+                        resumed.granted = Some(name);
+                    }
                 }
+                ready.push((
+                    connection,
+                    waiting.statement,
+                    waiting.parameters,
+                    waiting.now,
+                    resumed,
+                ));
             }
-            self.attempt(
-                waiting.connection,
-                &waiting.statement,
-                waiting.parameters,
-                waiting.now,
-                resumed,
-                output,
-            );
+            if ready.is_empty() {
+                return;
+            }
+            for (connection, statement, parameters, now, resumed) in ready {
+                self.attempt(connection, &statement, parameters, now, resumed, output);
+            }
         }
+    }
+
+    /// Gives a lock that was waited for. Waiting has made a structure of its own.
+    fn grant(&mut self, connection: ConnectionId, lock: Lock) {
+        let known = self
+            .structures(connection)
+            .into_iter()
+            .any(|known| Some(known) == lock.structure());
+        if known || matches!(lock.span, Span::Insert(_)) {
+            let mut session = self.take_session(connection);
+            if let Some(transaction) = &mut session.transaction {
+                transaction.more_structures += 1;
+            }
+            self.put_session(connection, session);
+        }
+        self.hold(connection, lock);
     }
 
     /// Time passes; waits that have become too long end, the shortest first.
@@ -591,6 +787,29 @@ impl State {
         };
         self.put_session(connection, kept);
         self.wake(output);
+    }
+}
+
+/// What a lock spans once entries are gone; none where they are still there.
+fn left_over(entries: &[Key], span: &Span) -> Option<Span> {
+    let place = |entry: &Key| entries.binary_search(entry).err();
+    let before = |at: usize| at.checked_sub(1).map(|at| entries[at].clone());
+    match span {
+        Span::Record(entry) => place(entry).map(|at| Span::Gap {
+            after: before(at),
+            before: entries.get(at).cloned(),
+        }),
+        Span::Gap {
+            after: low,
+            before: high,
+        } => {
+            let gone = [low.as_ref().and_then(place), high.as_ref().and_then(place)];
+            gone.iter().any(Option::is_some).then(|| Span::Gap {
+                after: gone[0].map_or(low.clone(), before),
+                before: gone[1].map_or(high.clone(), |at| entries.get(at).cloned()),
+            })
+        }
+        _ => None,
     }
 }
 

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use super::ConnectionId;
 use super::error::{self, Outcome, SqlError};
-use super::lock::{Lock, NamedLock, Request, Target};
+use super::lock::{Class, Lock, NamedLock, Request, Span, Target};
+use super::run::Progress;
 use super::statement::Statement;
 use super::syntax::Isolation;
 use super::table::{Key, Table};
@@ -34,9 +35,19 @@ pub(super) struct Transaction {
     pub(super) read_only: bool,
     /// The committed tables as they were at the first read.
     pub(super) snapshot: Option<Vec<Arc<Table>>>,
+    pub(super) work: Work,
+    pub(super) savepoints: Vec<(String, Work)>,
+    /// Lock structures of InnoDB that waiting has made, beside one for each kind of lock.
+    pub(super) more_structures: usize,
+}
+
+/// What a transaction has done.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(super) struct Work {
     /// Sorted by table and key.
     pub(super) writes: Vec<Write>,
-    pub(super) savepoints: Vec<(String, Vec<Write>)>,
+    /// How many rows were inserted, updated or deleted, the same ones again and again included.
+    pub(super) undo: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -104,8 +115,10 @@ pub(super) struct Waiting {
     pub(super) now: u64,
     /// Numbers that AUTO_INCREMENT has given it already.
     pub(super) numbers: Vec<(u64, u64)>,
-    /// Whether a transaction of several statements is open; else the statement is its own.
-    pub(super) transaction: bool,
+    /// How far it has read.
+    pub(super) progress: Option<Progress>,
+    /// The statement's transaction as it is while it waits; what the statement itself wrote is taken back when it goes on.
+    pub(super) transaction: Transaction,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
@@ -183,19 +196,34 @@ impl State {
         }
     }
 
-    /// Every transaction but that of the connection.
+    /// Every transaction but that of the connection; that of a statement that waits as it is while it waits.
     fn others(&self, connection: ConnectionId) -> impl Iterator<Item = &Transaction> {
-        self.sessions
+        let waiting = self
+            .waiting
             .iter()
+            .map(|waiting| (waiting.connection, &waiting.transaction));
+        let open = self.sessions.iter().filter_map(|(owner, session)| {
+            let waits = self
+                .waiting
+                .iter()
+                .any(|waiting| waiting.connection == *owner);
+            session
+                .transaction
+                .as_ref()
+                .filter(|_| !waits)
+                .map(|transaction| (*owner, transaction))
+        });
+        waiting
+            .chain(open)
             .filter(move |(owner, _)| *owner != connection)
-            .filter_map(|(_, session)| session.transaction.as_ref())
+            .map(|(_, transaction)| transaction)
     }
 
     /// Writes what a transaction wrote into the tables.
-    pub(super) fn commit(&mut self, writes: Vec<Write>) {
+    pub(super) fn commit(&mut self, writes: &[Write]) {
         for write in writes {
             if let Some(table) = self.table_mut(&write.table) {
-                table.put(&write.key, write.row);
+                table.put(&write.key, write.row.clone());
             }
         }
     }
@@ -205,7 +233,32 @@ impl State {
         self.locks.retain(|(owner, _)| *owner != connection);
     }
 
-    /// Who stands in the way of a request, each once, in order: those who hold the lock, and those
+    /// Whoever reads an entry, or locks the gap before it, makes the lock of which only the entry
+    /// tells one like others.
+    pub(super) fn make_explicit(&mut self, connection: ConnectionId, lock: &Lock) {
+        let (Span::Record(entry)
+        | Span::Gap {
+            before: Some(entry),
+            ..
+        }) = &lock.span
+        else {
+            return;
+        };
+        let mut found = false;
+        for (owner, held) in &mut self.locks {
+            let here = held.index == lock.index && held.table == lock.table;
+            let on_entry = matches!(&held.span, Span::Record(own) if own == entry);
+            if *owner != connection && held.class == Class::Implicit && here && on_entry {
+                held.class = Class::Record;
+                found = true;
+            }
+        }
+        if found {
+            self.locks.sort_unstable();
+        }
+    }
+
+    /// Who stands in the way of a request, each once: those who hold the lock, in order, then those
     /// before it in the queue (`ahead` of them).
     pub(super) fn holders(
         &self,
@@ -237,10 +290,13 @@ impl State {
             .take(ahead)
             .filter(|earlier| request.queues_behind(&earlier.request));
         holders.extend(earlier.map(|earlier| earlier.connection));
-        holders.retain(|holder| *holder != connection);
-        holders.sort_unstable();
-        holders.dedup();
-        holders
+        let mut each: Vec<ConnectionId> = Vec::new();
+        for holder in holders {
+            if holder != connection && !each.contains(&holder) {
+                each.push(holder);
+            }
+        }
+        each
     }
 }
 
@@ -295,26 +351,27 @@ impl<'a> View<'a> {
         let mut rows = Cow::Borrowed(base.rows.as_slice());
         if self.transaction.isolation == Isolation::ReadUncommitted {
             for other in self.state.others(self.connection) {
-                rows = overlay(rows, &other.writes, name);
+                rows = overlay(rows, &other.work.writes, name);
             }
         }
-        Ok(overlay(rows, &self.transaction.writes, name))
+        Ok(overlay(rows, &self.transaction.work.writes, name))
     }
 
     /// What a locking read or a write sees: what is committed now, with the own writes over it.
     pub(super) fn current_rows(self, table: &'a Table) -> Rows<'a> {
         overlay(
             Cow::Borrowed(table.rows.as_slice()),
-            &self.transaction.writes,
+            &self.transaction.work.writes,
             &table.definition.name,
         )
     }
 
     /// The same for one row.
     pub(super) fn current(self, table: &Table, key: &Key) -> Option<Values> {
-        match find_write(&self.transaction.writes, &table.definition.name, key) {
+        match find_write(&self.transaction.work.writes, &table.definition.name, key) {
             Ok(at) => self
                 .transaction
+                .work
                 .writes
                 .get(at)
                 .and_then(|write| write.row.clone()),
@@ -322,8 +379,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Every entry that an index physically holds, others' uncommitted ones and those marked as
-    /// deleted too, in order, with the key of the row that it belongs to.
+    /// Every entry that an index physically holds, others' uncommitted ones, those marked as deleted
+    /// and those that a snapshot still needs too, in order, with the key of the row that it belongs to.
     pub(super) fn entries(self, table: &Table, index: usize) -> Vec<(Key, Key)> {
         let definition = &table.definition;
         let mut entries: Vec<(Key, Key)> = Vec::with_capacity(table.rows.len());
@@ -334,6 +391,7 @@ impl<'a> View<'a> {
         let own = std::iter::once(self.transaction);
         for transaction in own.chain(self.state.others(self.connection)) {
             for write in transaction
+                .work
                 .writes
                 .iter()
                 .filter(|write| write.table == definition.name)
@@ -342,10 +400,32 @@ impl<'a> View<'a> {
                     add(row, &write.key);
                 }
             }
+            for then in transaction.snapshot.iter().flatten() {
+                if then.definition == *definition && then.rows != table.rows {
+                    then.rows.iter().for_each(|(key, values)| add(values, key));
+                }
+            }
         }
         entries.sort_unstable();
         entries.dedup();
         entries
+    }
+}
+
+impl View<'_> {
+    /// Whether an entry is only marked as deleted: whoever wrote its row last has it elsewhere, or nowhere.
+    pub(super) fn is_deleted(self, table: &Table, index: usize, entry: &Key, key: &Key) -> bool {
+        let name = &table.definition.name;
+        let own = std::iter::once(self.transaction);
+        let written = own
+            .chain(self.state.others(self.connection))
+            .find_map(|transaction| {
+                let writes = &transaction.work.writes;
+                let at = find_write(writes, name, key).ok()?;
+                writes.get(at).map(|write| write.row.as_ref())
+            });
+        let latest = written.unwrap_or_else(|| table.get(key));
+        latest.is_none_or(|row| table.definition.entry(index, row, key) != *entry)
     }
 }
 

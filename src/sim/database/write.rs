@@ -397,33 +397,22 @@ impl Run<'_> {
         } else {
             key.clone()
         };
-        let moved = new_key != *key;
-        for index in 0..definition.index_count() {
-            let unique = definition
-                .index(index)
-                .filter(|unique| unique.kind != KeyKind::Plain);
-            let Some(unique) = unique else { continue };
-            let same = unique
-                .columns
-                .iter()
-                .all(|column| old[*column] == new[*column]);
-            if same {
-                continue;
+        let error = |index| Err(duplicate_error(definition, index, new).into());
+        if new_key != *key {
+            self.put(table, key, None);
+            if self.duplicate(table, 0, new, false, None)?.is_some() {
+                return error(0);
             }
-            if self
-                .duplicate(table, index, new, false, Some(key))?
-                .is_some()
-            {
-                return Err(duplicate_error(definition, index, new).into());
+            self.bring(table, 0, &new_key, new)?;
+        }
+        self.put(table, &new_key, Some(new.clone()));
+        for index in 1..definition.index_count() {
+            let found = self.move_entry(table, index, (key, old), (&new_key, new))?;
+            if found.is_some() {
+                return error(index);
             }
         }
-        if moved {
-            self.intend(table, &new_key, None, new)?;
-            self.write(table, key, Some(old), None)?;
-            return self.write(table, &new_key, None, Some(new.clone()));
-        }
-        self.intend(table, key, Some(old), new)?;
-        self.write(table, key, Some(old), Some(new.clone()))
+        Ok(())
     }
 
     // --- DELETE ---
@@ -443,7 +432,7 @@ impl Run<'_> {
         let outcomes = self.outcomes(&table, &delete.alias, &delete.condition, &path, &examined)?;
         let mut count = Count::default();
         for row in examined.iter().filter(|row| row.matches) {
-            self.write(&table, &row.key, Some(&row.values), None)?;
+            self.remove(&table, &row.key, &row.values)?;
             count.matched += 1;
         }
         count.changed = count.matched;
@@ -872,26 +861,37 @@ impl Run<'_> {
                 .is_some_and(|index| index.kind != KeyKind::Plain)
         };
         let last = (0..definition.index_count()).rfind(unique).unwrap_or(0);
-        for index in 0..definition.index_count() {
-            if definition
-                .index(index)
-                .is_none_or(|unique| unique.kind == KeyKind::Plain)
-            {
-                continue;
-            }
+        self.check_room(table)?;
+        let mut before_row = self.transaction.work.clone();
+        let place = self.new_key(table, row)?;
+        let mut index = 0;
+        while index < definition.index_count() {
+            let own = (index > 0).then_some(&place);
             let Some((key, old)) =
-                self.duplicate(table, index, row, insert.replace || updates, None)?
+                self.duplicate(table, index, row, insert.replace || updates, own)?
             else {
+                self.bring(table, index, &place, row)?;
+                if index == 0 {
+                    self.put(table, &place, Some(row.clone()));
+                }
+                index += 1;
                 continue;
             };
+            let undone = std::mem::replace(&mut self.transaction.work, before_row.clone());
+            if undone != self.transaction.work {
+                let own = Some(&self.transaction);
+                self.state.vanish(self.connection, own, &undone.writes);
+            }
             let old_fact = Some(Row::new(definition.names.clone(), old.clone()));
             if insert.replace {
                 self.number_used(table, row);
                 identical = index == last && old == *row;
-                self.write(table, &key, Some(&old), None)?;
+                self.remove(table, &key, &old)?;
                 replaced += 1;
                 count.replaced += u64::from(!identical);
                 before = before.or(old_fact);
+                before_row = self.transaction.work.clone();
+                index = 0;
                 continue;
             }
             self.numbers.give_back(upcoming, generated);
@@ -910,10 +910,6 @@ impl Run<'_> {
             }
             return Err(duplicate_error(&definition, index, row).into());
         }
-        self.check_room(table)?;
-        let key = self.new_key(table, row)?;
-        self.intend(table, &key, None, row)?;
-        self.write(table, &key, None, Some(row.clone()))?;
         count.changed += 1;
         count.copied += 1;
         // A row that REPLACE finds as it would be, by the last key, is left alone and counts once.
