@@ -2,8 +2,12 @@
 //! indexes, on the gaps between them, and the intention to insert into a gap.
 //!
 //! A connection that meets a lock of another one waits in a queue, first in, first out. A circle of
-//! waiting connections is a deadlock: the one with the fewest changed rows and locks loses its
-//! transaction; among equals the one whose request closed the circle.
+//! waiting connections is a deadlock: the one with the fewest changed rows and kinds of locks loses
+//! its transaction; among equals the one whose request closed the circle. A circle that goes over a
+//! row and over a lock of GET_LOCK is not found, as in the server: it lasts until a wait is too long.
+//!
+//! What a lock is on may go away: an inserted row is rolled back, a deleted one committed. Then a lock
+//! on the entry becomes a lock on the gap that is left.
 
 use std::sync::Arc;
 

@@ -130,6 +130,13 @@ pub(super) struct Progress {
     examined: Vec<Examined>,
 }
 
+/// What a transaction said of a few rows.
+pub(super) struct Mark {
+    writes: Vec<(Key, Option<Write>)>,
+    undo: usize,
+    overwritten: usize,
+}
+
 /// A row that a write or a locking read looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Examined {
@@ -147,6 +154,14 @@ pub(super) struct Scan<'a> {
     pub(super) most: Option<usize>,
     /// Whether READ COMMITTED may look at the committed row before it waits, as UPDATE does.
     pub(super) semi_consistent: bool,
+}
+
+/// What is done with each row of a scan.
+pub(super) type EachRow<'a> = &'a mut dyn FnMut(&mut Run<'_>, &Examined) -> Outcome<()>;
+
+/// The first place behind an entry.
+fn after_entry(entry: &Key) -> Key {
+    [&**entry, &[0]].concat().into()
 }
 
 pub(super) const EXCLUSIVE: Locking = Locking {
@@ -344,30 +359,43 @@ impl Run<'_> {
 
     // --- reading to write or to lock ---
 
-    /// Reads rows as they are now along the path that WHERE gives, and locks them.
+    /// Which part of which index the scan leads through.
+    pub(super) fn path(&self, table: &Table, scan: &Scan<'_>) -> Path {
+        let context = self.context();
+        let sources = [Source {
+            alias: scan.alias,
+            definition: &table.definition,
+        }];
+        let scope = Scope {
+            sources: &sources,
+            ..Scope::bare(&context)
+        };
+        path::choose(&scope, &table.definition, scan.alias, scan.condition)
+    }
+
+    /// Reads rows as they are now along the path, and locks them; `each` is called with every one
+    /// before the next is looked at.
     pub(super) fn scan(
         &mut self,
         table: &Arc<Table>,
         scan: &Scan<'_>,
-    ) -> Outcome<(Path, Vec<Examined>)> {
-        let path = {
-            let context = self.context();
-            let sources = [Source {
-                alias: scan.alias,
-                definition: &table.definition,
-            }];
-            let scope = Scope {
-                sources: &sources,
-                ..Scope::bare(&context)
-            };
-            path::choose(&scope, &table.definition, scan.alias, scan.condition)
-        };
-        let examined = if self.tracks {
-            self.locking_scan(table, scan, &path)?
-        } else {
-            self.plain_scan(table, scan, &path)?
-        };
-        Ok((path, examined))
+        path: &Path,
+        each: EachRow<'_>,
+    ) -> Outcome<Vec<Examined>> {
+        if self.tracks {
+            return self.locking_scan(table, scan, path, each);
+        }
+        let examined = self.plain_scan(table, scan, path)?;
+        for row in &examined {
+            each(self, row)?;
+        }
+        Ok(examined)
+    }
+
+    /// The same without more to do.
+    fn scan_only(&mut self, table: &Arc<Table>, scan: &Scan<'_>) -> Outcome<Vec<Examined>> {
+        let path = self.path(table, scan);
+        self.scan(table, scan, &path, &mut |_, _| Ok(()))
     }
 
     /// Nobody else is there: no locks.
@@ -422,6 +450,7 @@ impl Run<'_> {
         table: &Arc<Table>,
         scan: &Scan<'_>,
         path: &Path,
+        each: EachRow<'_>,
     ) -> Outcome<Vec<Examined>> {
         let exclusive = scan.locking.exclusive;
         self.lock_rows(table, exclusive)?;
@@ -434,6 +463,19 @@ impl Run<'_> {
         if let Some(before) = before {
             first = (before.interval, Some(before.entry));
             examined = before.examined;
+            if let Some(Err(stop)) = examined
+                .iter()
+                .map(|row| each(self, row))
+                .find(Result::is_err)
+            {
+                self.progress = Some(Progress {
+                    scan: number,
+                    interval: first.0,
+                    entry: first.1.unwrap_or_else(|| [].into()),
+                    examined,
+                });
+                return Err(stop);
+            }
         }
         let mut matched = examined
             .iter()
@@ -455,7 +497,7 @@ impl Run<'_> {
                     break;
                 }
                 let deleted = self.view().is_deleted(table, path.index, entry, key);
-                let exact = (interval.point && !deleted)
+                let exact = (interval.point && (path.index == 0 || !deleted))
                     || (interval.inclusive && path.index == 0 && **entry == *interval.low);
                 let class = if exact || !self.locks_gaps() {
                     Class::Record
@@ -467,7 +509,17 @@ impl Run<'_> {
                 match self.locked_row(table, scan, path, (previous, entry, class), key) {
                     Ok(Some(row)) => {
                         matched += usize::from(row.matches);
+                        let done = each(self, &row);
                         examined.push(row);
+                        if let Err(stop) = done {
+                            self.progress = Some(Progress {
+                                scan: number,
+                                interval: place,
+                                entry: after_entry(entry),
+                                examined,
+                            });
+                            return Err(stop);
+                        }
                     }
                     Ok(None) => {}
                     Err(stop) => {
@@ -497,6 +549,12 @@ impl Run<'_> {
                 )?;
             }
         }
+        self.progress = Some(Progress {
+            scan: number,
+            interval: path.intervals.len(),
+            entry: [].into(),
+            examined: examined.clone(),
+        });
         Ok(examined)
     }
 
@@ -579,7 +637,7 @@ impl Run<'_> {
                     most: None,
                     semi_consistent: false,
                 };
-                self.scan(&table, &all)?;
+                self.scan_only(&table, &all)?;
             }
             return Ok(None);
         };
@@ -593,7 +651,7 @@ impl Run<'_> {
             most,
             semi_consistent: false,
         };
-        let (_, examined) = self.scan(&table, &scan)?;
+        let examined = self.scan_only(&table, &scan)?;
         Ok(Some(
             examined
                 .into_iter()
@@ -662,7 +720,7 @@ impl Run<'_> {
                     most: None,
                     semi_consistent: false,
                 };
-                self.scan(&table, &scan)?;
+                self.scan_only(&table, &scan)?;
             }
         }
         // Such queries never read from the snapshot.
@@ -677,7 +735,15 @@ impl Run<'_> {
         let work = &mut self.transaction.work;
         work.undo += 1;
         match find_write(&work.writes, name, key) {
-            Ok(at) => work.writes[at].row = row,
+            Ok(at) => {
+                let before = std::mem::replace(&mut work.writes[at].row, row);
+                if let (Some(before), true) = (before, self.tracks) {
+                    let entries = (name.clone(), key.clone(), before);
+                    if !work.overwritten.contains(&entries) {
+                        work.overwritten.push(entries);
+                    }
+                }
+            }
             Err(at) => {
                 let write = Write {
                     table: name.clone(),
@@ -693,6 +759,46 @@ impl Run<'_> {
             && table.get(key).is_none()
         {
             work.writes.remove(at);
+        }
+    }
+
+    /// What the transaction says of these rows, to come back to.
+    pub(super) fn mark(&self, table: &Table, keys: &[&Key]) -> Mark {
+        let work = &self.transaction.work;
+        let name = &table.definition.name;
+        let write_of = |key: &&Key| {
+            let write = find_write(&work.writes, name, key)
+                .ok()
+                .map(|at| work.writes[at].clone());
+            ((*key).clone(), write)
+        };
+        Mark {
+            writes: keys.iter().map(write_of).collect(),
+            undo: work.undo,
+            overwritten: work.overwritten.len(),
+        }
+    }
+
+    /// Rows that were being written did not come to be: they are as they were at the mark.
+    pub(super) fn take_back(&mut self, table: &Arc<Table>, mark: &Mark) {
+        let work = &mut self.transaction.work;
+        if work.undo == mark.undo {
+            return;
+        }
+        let name = &table.definition.name;
+        for (key, before) in &mark.writes {
+            if let Ok(at) = find_write(&work.writes, name, key) {
+                work.writes.remove(at);
+            }
+            if let (Some(before), Err(at)) = (before, find_write(&work.writes, name, key)) {
+                work.writes.insert(at, before.clone());
+            }
+        }
+        work.undo = mark.undo;
+        work.overwritten.truncate(mark.overwritten);
+        if self.tracks {
+            let own = Some(&self.transaction);
+            self.state.vanish_from_table(self.connection, own, table);
         }
     }
 

@@ -200,6 +200,9 @@ impl State {
             session.transaction = Some(begin(session, false));
         }
         let open = session.transaction.is_some();
+        if let Some(transaction) = &mut session.transaction {
+            transaction.joined |= uses_tables;
+        }
         let transaction = session
             .transaction
             .take()
@@ -312,21 +315,26 @@ impl State {
     /// Where entries that these writes brought, or removed, are gone from an index, locks on them
     /// become locks on the gap that is left (lock_rec_inherit_to_gap in InnoDB). `own` is what the
     /// connection's transaction still is.
-    pub(super) fn vanish(
-        &mut self,
-        connection: ConnectionId,
-        own: Option<&Transaction>,
-        writes: &[Write],
-    ) {
+    fn vanish(&mut self, connection: ConnectionId, own: Option<&Transaction>, writes: &[Write]) {
         let mut tables: Vec<_> = writes.iter().map(|write| write.table.clone()).collect();
         tables.dedup();
         for name in tables {
             let Ok(table) = self.table(&name).cloned() else {
                 continue;
             };
-            for index in 0..table.definition.index_count() {
-                self.vanish_from(connection, own, &table, index);
-            }
+            self.vanish_from_table(connection, own, &table);
+        }
+    }
+
+    /// The same for one table.
+    pub(super) fn vanish_from_table(
+        &mut self,
+        connection: ConnectionId,
+        own: Option<&Transaction>,
+        table: &Table,
+    ) {
+        for index in 0..table.definition.index_count() {
+            self.vanish_from(connection, own, table, index);
         }
     }
 
@@ -461,6 +469,7 @@ impl State {
                 let mut transaction = begin(session, *read_only);
                 if *snapshot && transaction.isolation >= Isolation::RepeatableRead {
                     transaction.snapshot = Some(self.tables.clone());
+                    transaction.joined = true;
                 }
                 session.transaction = Some(transaction);
                 done
@@ -481,10 +490,9 @@ impl State {
                 if let Some(transaction) = &mut session.transaction {
                     transaction
                         .savepoints
-                        .retain(|(known, _)| !known.eq_ignore_ascii_case(name));
-                    transaction
-                        .savepoints
-                        .push((name.clone(), transaction.work.clone()));
+                        .retain(|(known, ..)| !known.eq_ignore_ascii_case(name));
+                    let (work, joined) = (transaction.work.clone(), transaction.joined);
+                    transaction.savepoints.push((name.clone(), work, joined));
                 }
                 done
             }
@@ -493,16 +501,23 @@ impl State {
                     let at = transaction
                         .savepoints
                         .iter()
-                        .position(|(known, _)| known.eq_ignore_ascii_case(name))?;
+                        .position(|(known, ..)| known.eq_ignore_ascii_case(name))?;
                     Some((transaction, at))
                 });
                 let Some((transaction, at)) = found else {
                     return Some(Err(error::no_savepoint(name).into()));
                 };
                 if let Command::RollbackTo(_) = command {
-                    let kept = transaction.savepoints[at].1.clone();
+                    let (_, kept, joined) = transaction.savepoints[at].clone();
                     let undone = std::mem::replace(&mut transaction.work, kept);
                     transaction.savepoints.truncate(at + 1);
+                    if !joined {
+                        // All that was done with rows is undone, and their locks are given up.
+                        transaction.snapshot = None;
+                        transaction.more_structures = 0;
+                        transaction.joined = false;
+                        self.release(connection);
+                    }
                     self.vanish(connection, Some(transaction), &undone.writes);
                 } else {
                     transaction.savepoints.truncate(at);
@@ -561,14 +576,20 @@ impl State {
         }
     }
 
-    /// The circle of waiting connections through this one, from it on.
+    /// The circle of waiting connections through this one, from it on. The server looks for circles of
+    /// names and tables and for circles of rows; one of both kinds lasts until a wait is too long.
     fn circle(&self, start: ConnectionId) -> Option<Vec<ConnectionId>> {
+        let of_rows = |waiting: &Waiting| matches!(&waiting.request.target, Target::Lock(lock) if lock.span != Span::Definition);
+        let mut first = self.waiting.iter();
+        let kind = first
+            .find(|waiting| waiting.connection == start)
+            .map(of_rows);
         let next_of = |connection: ConnectionId| -> Vec<ConnectionId> {
             let place = self
                 .waiting
                 .iter()
                 .position(|waiting| waiting.connection == connection);
-            let Some(place) = place else {
+            let Some(place) = place.filter(|at| Some(of_rows(&self.waiting[*at])) == kind) else {
                 return Vec::new();
             };
             let mut holders = self.holders(connection, &self.waiting[place].request, place);
@@ -984,10 +1005,10 @@ impl Run<'_> {
                     "0" | "OFF" | "FALSE" => false,
                     _ => return Err(wrong().into()),
                 };
-                self.session.autocommit = on;
-                if on && self.open {
+                if on && self.open && !self.session.autocommit {
                     self.commits_after = true;
                 }
+                self.session.autocommit = on;
             }
             "transaction_isolation" | "tx_isolation" => {
                 self.session.isolation = match text.replace('-', " ").as_str() {

@@ -36,7 +36,10 @@ pub(super) struct Transaction {
     /// The committed tables as they were at the first read.
     pub(super) snapshot: Option<Vec<Arc<Table>>>,
     pub(super) work: Work,
-    pub(super) savepoints: Vec<(String, Work)>,
+    /// With their names, and whether rows had been asked for by then.
+    pub(super) savepoints: Vec<(String, Work, bool)>,
+    /// Whether rows have been asked for.
+    pub(super) joined: bool,
     /// Lock structures of InnoDB that waiting has made, beside one for each kind of lock.
     pub(super) more_structures: usize,
 }
@@ -48,6 +51,8 @@ pub(super) struct Work {
     pub(super) writes: Vec<Write>,
     /// How many rows were inserted, updated or deleted, the same ones again and again included.
     pub(super) undo: usize,
+    /// Rows of its own that it has written over: their entries stand, marked as deleted, until it ends.
+    pub(super) overwritten: Vec<(Arc<str>, Key, Values)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -398,6 +403,11 @@ impl<'a> View<'a> {
             {
                 if let Some(row) = &write.row {
                     add(row, &write.key);
+                }
+            }
+            for (table, key, row) in &transaction.work.overwritten {
+                if *table == definition.name {
+                    add(row, key);
                 }
             }
             for then in transaction.snapshot.iter().flatten() {

@@ -150,6 +150,36 @@ fn transactions_wait_for_each_other() {
          B: SELECT * FROM t WHERE id = 1 LOCK IN SHARE MODE => waits
          A:disconnect
          B => (1, 10)",
+        // Two wait for a duplicate that is rolled back: each then keeps the gap from the other.
+        "A: BEGIN => OK
+         A: INSERT INTO t VALUES (3, 30) => 1 row
+         B: INSERT INTO t VALUES (3, 31) => waits
+         C: INSERT INTO t VALUES (3, 32) => waits
+         A: ROLLBACK => OK
+         B => 1 row
+         C => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction",
+        // A row is written where it is read: what B did before it waited weighs more than A's lock.
+        "A: BEGIN => OK
+         A: SELECT * FROM t WHERE id = 5 FOR UPDATE => (5, 50)
+         B: DELETE FROM t WHERE id >= 1 => waits
+         A: UPDATE t SET n = 0 WHERE id = 1 => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         B => 3 rows",
+        // Nobody finds a circle over a row and a name.
+        "A: BEGIN => OK
+         A: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         B: SELECT GET_LOCK('a', 10) => 1
+         B: UPDATE t SET n = 12 WHERE id = 1 => waits
+         A: SELECT GET_LOCK('a', 5) => waits
+         +5000
+         A => 0
+         A: ROLLBACK => OK
+         B => 1 row",
+        "A: SET autocommit = 0 => OK
+         A: SAVEPOINT one => OK
+         A: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         B: UPDATE t SET n = 12 WHERE id = 1 => waits
+         A: ROLLBACK TO one => OK
+         B => 1 row",
         "A: SELECT GET_LOCK('a', 10) => 1
          B: SELECT GET_LOCK('a', 0) => 0
          B: SELECT GET_LOCK('a', 10), IS_FREE_LOCK('a') => waits

@@ -9,7 +9,7 @@ use super::expression::{Scope, Source, check, evaluate};
 use super::fact::{Condition, DatabaseFact, RowFact, WriteFact, WriteKind};
 use super::path::Path;
 use super::reply::SqlReply;
-use super::run::{EXCLUSIVE, Examined, Run, Scan};
+use super::run::{EXCLUSIVE, EachRow, Examined, Run, Scan};
 use super::select;
 use super::syntax::{
     Assignment, Conjunct, Delete, Expression, Insert, InsertSource, Limit, Order, Update,
@@ -46,6 +46,14 @@ impl Count {
 
 /// A row, and what the conditions said of it.
 type Spoken = (Key, Values, Vec<Option<bool>>);
+
+/// Which rows an UPDATE or a DELETE is about.
+struct Rows<'a> {
+    alias: &'a str,
+    condition: &'a [Conjunct],
+    order: &'a [Order],
+    limit: Option<&'a Limit>,
+}
 
 /// What an assignment is worked out on.
 struct Target<'a> {
@@ -165,18 +173,9 @@ impl Run<'_> {
             &update.order,
         )?;
         self.lock_queries()?;
-        let (path, examined) = self.scan_to_write(
-            &table,
-            &update.alias,
-            &update.condition,
-            &update.order,
-            update.limit.as_ref(),
-            true,
-        )?;
-        let outcomes = self.outcomes(&table, &update.alias, &update.condition, &path, &examined)?;
         let mut count = Count::default();
         let mut changes: Vec<(Key, Values, Option<Values>)> = Vec::new();
-        for row in examined.iter().filter(|row| row.matches) {
+        let mut write = |run: &mut Run<'_>, row: &Examined| {
             count.matched += 1;
             let target = Target {
                 table: &table,
@@ -185,10 +184,11 @@ impl Run<'_> {
                 ignore: update.ignore,
                 row: count.matched,
             };
-            let new = self.assign(&target, &columns, &update.assignments, &row.values)?;
-            let changed = new != row.values;
-            if changed {
-                match self.replace_row(&table, &row.key, &row.values, &new) {
+            let new = run.assign(&target, &columns, &update.assignments, &row.values)?;
+            if new != row.values {
+                let place = run.place_of(&table, &row.key, &new);
+                let mark = run.mark(&table, &[&row.key, &place]);
+                match run.replace_row(&table, &row.key, &row.values, &new) {
                     Ok(()) => {
                         count.changed += 1;
                         if table
@@ -196,21 +196,30 @@ impl Run<'_> {
                             .auto_increment
                             .is_some_and(|column| columns.contains(&column))
                         {
-                            self.number_used(&table, &new);
+                            run.number_used(&table, &new);
                         }
                     }
                     Err(Stop::Error(error))
                         if update.ignore && matches!(error.code, 1062 | 3819) =>
                     {
-                        self.context().warn();
+                        run.context().warn();
+                        run.take_back(&table, &mark);
                         changes.push((row.key.clone(), row.values.clone(), None));
-                        continue;
+                        return Ok(());
                     }
                     Err(stop) => return Err(stop),
                 }
             }
             changes.push((row.key.clone(), new, Some(row.values.clone())));
-        }
+            Ok(())
+        };
+        let rows = Rows {
+            alias: &update.alias,
+            condition: &update.condition,
+            order: &update.order,
+            limit: update.limit.as_ref(),
+        };
+        let (path, outcomes) = self.write_rows(&table, rows, Some(&columns), &mut write)?;
         count.affected = count.changed;
         count.found = count.matched;
         let fact = self.conditional_fact(
@@ -278,54 +287,83 @@ impl Run<'_> {
         Ok(columns)
     }
 
-    /// Reads the rows to write in the order in which they are written.
-    fn scan_to_write(
+    /// Finds the rows of an UPDATE (with the columns that it assigns) or a DELETE and writes them one by
+    /// one; gives the path, and what the conditions say of each row as it was.
+    fn write_rows(
         &mut self,
         table: &Arc<Table>,
-        alias: &str,
-        condition: &[Conjunct],
-        orders: &[Order],
-        limit: Option<&Limit>,
-        semi_consistent: bool,
-    ) -> Outcome<(Path, Vec<Examined>)> {
-        let most = match limit {
+        rows: Rows<'_>,
+        columns: Option<&[usize]>,
+        write: EachRow<'_>,
+    ) -> Outcome<(Path, Vec<Spoken>)> {
+        let most = match rows.limit {
             Some(limit) => {
                 let context = self.context();
                 Some(select::count_of(&Scope::bare(&context), &limit.count)?)
             }
             None => None,
         };
-        let in_order = self.order_is_key(orders, table);
+        let in_order = self.order_is_key(rows.order, table);
         let scan = Scan {
-            alias,
-            condition,
+            alias: rows.alias,
+            condition: rows.condition,
             locking: EXCLUSIVE,
             most: most.filter(|_| in_order),
-            semi_consistent,
+            semi_consistent: columns.is_some(),
         };
-        let (path, mut examined) = self.scan(table, &scan)?;
-        if !orders.is_empty() {
-            let mut keyed = Vec::with_capacity(examined.len());
-            for row in examined {
-                let keys = self.with_row(table, alias, &row.values, |scope| {
-                    orders
-                        .iter()
-                        .map(|order| evaluate(scope, &order.expression))
-                        .collect::<Outcome<Vec<Value>>>()
-                })?;
-                keyed.push((keys, row));
+        let path = self.path(table, &scan);
+        let before = match path.identifying.is_empty() {
+            true => self.view().current_rows(table).into_owned(),
+            false => Vec::new(),
+        };
+        // Rows that would move in the index that is read are found first and written then.
+        let index = table.definition.index(path.index);
+        let moves = columns
+            .unwrap_or(&[])
+            .iter()
+            .any(|column| index.is_some_and(|index| index.columns.contains(column)));
+        let at_once = in_order && !moves;
+        let mut examined = self.scan(table, &scan, &path, &mut |run, row| {
+            if at_once && row.matches {
+                write(run, row)?;
             }
-            select::sort_by(orders, &mut keyed);
-            examined = keyed.into_iter().map(|(_, row)| row).collect();
-        }
-        if let Some(most) = most {
-            let mut left = most;
-            for row in examined.iter_mut().filter(|row| row.matches) {
-                row.matches = left > 0;
-                left = left.saturating_sub(1);
+            Ok(())
+        })?;
+        if !at_once {
+            examined = self.in_order(table, &rows, examined)?;
+            let matching = examined.iter().filter(|row| row.matches);
+            for row in matching.take(most.unwrap_or(usize::MAX)) {
+                write(self, row)?;
             }
         }
-        Ok((path, examined))
+        let identified = examined.into_iter().map(|row| (row.key, row.values));
+        let judged = match path.identifying.is_empty() {
+            true => before,
+            false => identified.collect(),
+        };
+        let outcomes = self.outcomes(table, &rows, &path, judged)?;
+        Ok((path, outcomes))
+    }
+
+    /// The rows as ORDER BY puts them.
+    fn in_order(
+        &self,
+        table: &Table,
+        rows: &Rows<'_>,
+        examined: Vec<Examined>,
+    ) -> Outcome<Vec<Examined>> {
+        let mut keyed = Vec::with_capacity(examined.len());
+        for row in examined {
+            let keys = self.with_row(table, rows.alias, &row.values, |scope| {
+                rows.order
+                    .iter()
+                    .map(|order| evaluate(scope, &order.expression))
+                    .collect::<Outcome<Vec<Value>>>()
+            })?;
+            keyed.push((keys, row));
+        }
+        select::sort_by(rows.order, &mut keyed);
+        Ok(keyed.into_iter().map(|(_, row)| row).collect())
     }
 
     /// The row after the assignments, worked out from left to right: each sees the ones before it.
@@ -382,6 +420,14 @@ impl Run<'_> {
         Ok(row)
     }
 
+    /// Where a row comes to stand when it changes.
+    fn place_of(&self, table: &Table, key: &Key, new: &Values) -> Key {
+        match table.definition.clustered {
+            true => table.definition.prefix(0, new).into(),
+            false => key.clone(),
+        }
+    }
+
     /// Puts the new row in the old one's place, under another key where that has changed.
     fn replace_row(
         &mut self,
@@ -392,11 +438,7 @@ impl Run<'_> {
     ) -> Outcome<()> {
         self.check_row(table, new)?;
         let definition = &table.definition;
-        let new_key: Key = if definition.clustered {
-            definition.prefix(0, new).into()
-        } else {
-            key.clone()
-        };
+        let new_key = self.place_of(table, key, new);
         let error = |index| Err(duplicate_error(definition, index, new).into());
         if new_key != *key {
             self.put(table, key, None);
@@ -421,28 +463,24 @@ impl Run<'_> {
         let table = self.open_table(&delete.table)?;
         self.check_write(&table, &delete.alias, &[], &delete.condition, &delete.order)?;
         self.lock_queries()?;
-        let (path, examined) = self.scan_to_write(
-            &table,
-            &delete.alias,
-            &delete.condition,
-            &delete.order,
-            delete.limit.as_ref(),
-            false,
-        )?;
-        let outcomes = self.outcomes(&table, &delete.alias, &delete.condition, &path, &examined)?;
         let mut count = Count::default();
-        for row in examined.iter().filter(|row| row.matches) {
-            self.remove(&table, &row.key, &row.values)?;
+        let mut deleted: Vec<Key> = Vec::new();
+        let mut write = |run: &mut Run<'_>, row: &Examined| {
+            run.remove(&table, &row.key, &row.values)?;
+            deleted.push(row.key.clone());
             count.matched += 1;
-        }
+            Ok(())
+        };
+        let rows = Rows {
+            alias: &delete.alias,
+            condition: &delete.condition,
+            order: &delete.order,
+            limit: delete.limit.as_ref(),
+        };
+        let (path, outcomes) = self.write_rows(&table, rows, None, &mut write)?;
         count.changed = count.matched;
         count.affected = count.matched;
         count.found = count.matched;
-        let deleted: Vec<&Key> = examined
-            .iter()
-            .filter(|row| row.matches)
-            .map(|row| &row.key)
-            .collect();
         let fact = self.conditional_fact(
             &table,
             WriteKind::Delete,
@@ -450,7 +488,7 @@ impl Run<'_> {
             &path,
             outcomes,
             |row, key| {
-                if deleted.contains(&key) {
+                if deleted.contains(key) {
                     row.matched = true;
                     row.after = None;
                 }
@@ -467,18 +505,11 @@ impl Run<'_> {
     fn outcomes(
         &self,
         table: &Arc<Table>,
-        alias: &str,
-        condition: &[Conjunct],
+        written: &Rows<'_>,
         path: &Path,
-        examined: &[Examined],
+        rows: Vec<(Key, Values)>,
     ) -> Outcome<Vec<Spoken>> {
-        let every;
-        let rows: Vec<(&Key, &Values)> = if path.identifying.is_empty() {
-            every = self.view().current_rows(table);
-            every.iter().map(|(key, values)| (key, values)).collect()
-        } else {
-            examined.iter().map(|row| (&row.key, &row.values)).collect()
-        };
+        let (alias, condition) = (written.alias, written.condition);
         let context = super::expression::Context {
             strict: true,
             ..self.context()
@@ -492,7 +523,7 @@ impl Run<'_> {
         for (key, values) in rows {
             let scope = Scope {
                 sources: &sources,
-                rows: std::slice::from_ref(values),
+                rows: std::slice::from_ref(&values),
                 ..Scope::bare(&context)
             };
             let outcomes = condition
@@ -504,7 +535,7 @@ impl Run<'_> {
                     value.number().map(|(number, _)| !number.is_zero())
                 })
                 .collect();
-            out.push((key.clone(), values.clone(), outcomes));
+            out.push((key, values, outcomes));
         }
         // Looking is not running: what it would warn of does not count.
         self.effects.borrow_mut().warnings = warnings;
@@ -861,9 +892,8 @@ impl Run<'_> {
                 .is_some_and(|index| index.kind != KeyKind::Plain)
         };
         let last = (0..definition.index_count()).rfind(unique).unwrap_or(0);
-        self.check_room(table)?;
-        let mut before_row = self.transaction.work.clone();
         let place = self.new_key(table, row)?;
+        let mut mark = self.mark(table, &[&place]);
         let mut index = 0;
         while index < definition.index_count() {
             let own = (index > 0).then_some(&place);
@@ -872,25 +902,29 @@ impl Run<'_> {
             else {
                 self.bring(table, index, &place, row)?;
                 if index == 0 {
+                    self.check_room(table)?;
                     self.put(table, &place, Some(row.clone()));
                 }
                 index += 1;
                 continue;
             };
-            let undone = std::mem::replace(&mut self.transaction.work, before_row.clone());
-            if undone != self.transaction.work {
-                let own = Some(&self.transaction);
-                self.state.vanish(self.connection, own, &undone.writes);
-            }
+            self.take_back(table, &mark);
             let old_fact = Some(Row::new(definition.names.clone(), old.clone()));
             if insert.replace {
                 self.number_used(table, row);
-                identical = index == last && old == *row;
-                self.remove(table, &key, &old)?;
-                replaced += 1;
-                count.replaced += u64::from(!identical);
                 before = before.or(old_fact);
-                before_row = self.transaction.work.clone();
+                identical = index == last && old == *row;
+                replaced += u64::from(!identical);
+                count.replaced += u64::from(!identical);
+                if index == last {
+                    // Nothing else can be in the way: the row is changed where it stands.
+                    if !identical {
+                        self.replace_row(table, &key, &old, row)?;
+                    }
+                    break;
+                }
+                self.remove(table, &key, &old)?;
+                mark = self.mark(table, &[&place]);
                 index = 0;
                 continue;
             }
@@ -913,11 +947,7 @@ impl Run<'_> {
         count.changed += 1;
         count.copied += 1;
         // A row that REPLACE finds as it would be, by the last key, is left alone and counts once.
-        let affected = if identical && replaced == 1 {
-            1
-        } else {
-            1 + replaced
-        };
+        let affected = 1 + replaced;
         count.affected += affected;
         count.found += affected;
         if let (Some(number), 0) = (generated, count.last_insert_id) {
