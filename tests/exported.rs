@@ -127,9 +127,8 @@ fn folder(format: Format, holds: bool) -> PathBuf {
         format.name(),
         if holds { "holds" } else { "played" }
     );
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("exported")
-        .join(name);
+    // Below the folder of Node's packages, so that they are found.
+    let folder = tools().join("node/exported").join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder
@@ -249,6 +248,42 @@ fn not_passed_by_pytest(output: &str, names: &BTreeSet<String>) -> BTreeSet<Stri
 #[ignore = "needs Python's client libraries; ./check has them"]
 fn pytest_runs_every_story() {
     check(Format::Pytest, &pytest, &not_passed_by_pytest);
+}
+
+fn vitest(folder: &Path, environment: &Environment) -> String {
+    let mut command = Command::new("node");
+    command.arg(tools().join("node/node_modules/vitest/vitest.mjs"));
+    // One after the other: they share the names of keys and tables.
+    command
+        .args([
+            "run",
+            "--no-file-parallelism",
+            "--no-isolate",
+            "--reporter=verbose",
+            "--root",
+        ])
+        .arg(folder);
+    command
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .envs(environment.iter().cloned());
+    output_of(command)
+}
+
+/// The files that vitest does not say have passed.
+fn not_passed_by_vitest(output: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let passed = |name: &&String| {
+        !output
+            .lines()
+            .any(|line| line.trim_start().starts_with(&format!("✓ {name} > ")))
+    };
+    names.iter().filter(passed).cloned().collect()
+}
+
+#[test]
+#[ignore = "needs Node's client libraries; ./check has them"]
+fn vitest_runs_every_story() {
+    check(Format::Vitest, &vitest, &not_passed_by_vitest);
 }
 
 /// The function with this name, as it is written in Python.

@@ -203,6 +203,15 @@ set_up_python_clients() {
     versions_in "$tools/python" "$versions" "$tools/python/bin/pip" install --quiet $versions
 }
 
+set_up_node_clients() {
+    local versions="vitest@4.1.12 ioredis@6.0.0 mysql2@3.24.6"
+    have node || apt_install nodejs || return 1
+    have npm || apt_install npm || return 1
+    mkdir -p "$tools/node"
+    # shellcheck disable=SC2086
+    versions_in "$tools/node" "$versions" npm install --prefix "$tools/node" --no-audit --no-fund --no-save $versions
+}
+
 set_up_exports() {
-    set_up_python_clients
+    set_up_python_clients && set_up_node_clients
 }

@@ -26,8 +26,8 @@ Commands:
   pin FILE [--write]       prints a scenario with the replies and the expectations that it has now
   link FILE [--cursor N]   prints the link of a scenario, with N actions played (all, if not said)
   export FILE --to FORMAT [--holds]
-                           prints a scenario as a test for real servers; with --holds, one that fails until the
-                           properties hold. FORMAT is one of FORMATS
+                           prints a scenario as a test for real servers, or as a picture; with --holds, a test that
+                           fails until the properties hold. FORMAT is one of FORMATS
   show LINK                prints the scenario of a link: a whole address or the part from # on
 
 Options:

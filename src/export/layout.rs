@@ -18,6 +18,8 @@ pub(super) struct Code {
 pub(super) enum Style {
     /// As black and ruff do: first all items together on a line of their own, then one to a line.
     Black,
+    /// As prettier and rustfmt do: one to a line.
+    OneEach,
 }
 
 /// Code without items.
@@ -73,13 +75,20 @@ pub(super) fn laid_out(
     if let (true, Some((last, first))) = (code.hugs, code.items.split_last()) {
         let first: Vec<String> = first.iter().map(Code::flat).collect();
         let head = format!("{out}{}, {}", first.join(", "), last.open);
-        if let [body] = last.items.as_slice() {
+        if let ([body], true) = (last.items.as_slice(), fits(head.trim_end(), 0)) {
             out = head.trim_end().to_owned();
             out.push('\n');
             out.push_str(&laid_out(body, deeper, ",", width, tab, style));
             out.push_str(&format!("\n{blanks}{}{behind}", code.close));
             return out;
         }
+    }
+    if let ([body], "") = (code.items.as_slice(), code.close.as_str()) {
+        out.truncate(out.trim_end().len());
+        return format!(
+            "{out}\n{}",
+            laid_out(body, deeper, behind, width, tab, style)
+        );
     }
     let together = code
         .items

@@ -13,10 +13,13 @@
 
 mod claim;
 mod layout;
+mod markdown;
+mod mermaid;
 mod plan;
 mod python;
 mod request;
 mod routine;
+mod vitest;
 mod words;
 
 use std::fmt;
@@ -30,23 +33,38 @@ use crate::timeline::Timeline;
 pub enum Format {
     /// A test for pytest, with redis-py and PyMySQL.
     Pytest,
+    /// A sequence diagram for Mermaid.
+    Mermaid,
+    /// A remark for a review, in Markdown.
+    Markdown,
+    /// A test for vitest, with ioredis and mysql2.
+    Vitest,
 }
 
 impl Format {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Format; 1] = [Format::Pytest];
+    pub const ALL: [Format; 4] = [
+        Format::Pytest,
+        Format::Vitest,
+        Format::Mermaid,
+        Format::Markdown,
+    ];
 
     /// What it is called on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Format::Pytest => "pytest",
+            Format::Mermaid => "mermaid",
+            Format::Markdown => "markdown",
+            Format::Vitest => "vitest",
         }
     }
 
     /// Whether it is a test for real servers.
     pub fn is_test(self) -> bool {
         match self {
-            Format::Pytest => true,
+            Format::Pytest | Format::Vitest => true,
+            Format::Mermaid | Format::Markdown => false,
         }
     }
 
@@ -54,6 +72,9 @@ impl Format {
     pub fn file_name(self, scenario: &str) -> String {
         match self {
             Format::Pytest => format!("test_{}.py", words::words(scenario).join("_")),
+            Format::Mermaid => format!("{}.mmd", words::words(scenario).join("-")),
+            Format::Markdown => format!("{}.md", words::words(scenario).join("-")),
+            Format::Vitest => format!("{}.test.js", words::words(scenario).join("-")),
         }
     }
 
@@ -91,12 +112,13 @@ pub fn export(
     format: Format,
     options: Options,
 ) -> Result<String, Refusal> {
-    match format {
-        Format::Pytest => Ok(python::print(
-            &plan::Plan::new(text, reading, timeline)?,
-            options,
-        )),
-    }
+    let plan = || plan::Plan::new(text, reading, timeline);
+    Ok(match format {
+        Format::Pytest => python::print(&plan()?, options),
+        Format::Vitest => vitest::print(&plan()?, options),
+        Format::Mermaid => mermaid::print(reading, timeline),
+        Format::Markdown => markdown::print(text, reading, timeline),
+    })
 }
 
 /// The variables of a request, in the order of writing.

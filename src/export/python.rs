@@ -1074,14 +1074,14 @@ fn argument(argument: &Argument) -> String {
     }
 }
 
-fn seconds(milliseconds: u64) -> String {
+pub(super) fn seconds(milliseconds: u64) -> String {
     match milliseconds % 1000 {
         0 => (milliseconds / 1000).to_string(),
         rest => format!("{}.{rest:03}", milliseconds / 1000),
     }
 }
 
-fn name_in_sql(name: &str) -> String {
+pub(super) fn name_in_sql(name: &str) -> String {
     let is_plain = name
         .bytes()
         .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
@@ -1212,7 +1212,7 @@ fn condition(test: &Test<'_>) -> String {
     }
 }
 
-fn error_name(name: &str) -> String {
+pub(super) fn error_name(name: &str) -> String {
     match name.bytes().all(|byte| byte.is_ascii_digit()) {
         true => format!("ERROR {name}"),
         false => name.to_owned(),

@@ -813,3 +813,38 @@ fn find_shape(code: &[Code<'_>], label: &str) -> Option<Shape> {
         _ => None,
     })
 }
+
+/// The variables that get a value somewhere in this code.
+pub(super) fn assigned_in(code: &[Code<'_>], names: &mut Vec<String>) {
+    for statement in code {
+        match statement {
+            Code::Send(send) if send.is_used => names.push(send.reply.clone()),
+            Code::Bind { variable, .. } => names.push((*variable).to_owned()),
+            Code::Loop(body) => assigned_in(body, names),
+            Code::If(_, then, otherwise) => {
+                assigned_in(then, names);
+                assigned_in(otherwise, names);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Which variables have to be declared before the statement at this place of a block, in languages where a variable ends with its
+/// block: those that get their value inside of it and are looked at behind it.
+pub(super) fn outliving(block: &[Code<'_>], place: usize) -> Vec<String> {
+    let (mut inside, mut behind) = (Vec::new(), Vec::new());
+    match &block[place] {
+        Code::Loop(body) => assigned_in(body, &mut inside),
+        Code::If(_, then, otherwise) => {
+            assigned_in(then, &mut inside);
+            assigned_in(otherwise, &mut inside);
+        }
+        _ => {}
+    }
+    collect_names(&block[place + 1..], &mut behind);
+    inside.retain(|name| behind.contains(name));
+    inside.sort();
+    inside.dedup();
+    inside
+}

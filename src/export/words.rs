@@ -18,6 +18,24 @@ pub(super) fn screaming(name: &str) -> String {
     snake(name).to_ascii_uppercase()
 }
 
+/// `lockSku1`.
+pub(super) fn camel(name: &str) -> String {
+    let mut camel = String::new();
+    for (place, word) in words(name).iter().enumerate() {
+        match place {
+            0 => camel.push_str(word),
+            _ => push_capital(&mut camel, word),
+        }
+    }
+    startable(camel)
+}
+
+fn push_capital(name: &mut String, word: &str) {
+    let (first, rest) = word.split_at(word.len().min(1));
+    name.push_str(&first.to_ascii_uppercase());
+    name.push_str(rest);
+}
+
 /// No language has names that begin with a digit, or are empty.
 fn startable(name: String) -> String {
     match name.bytes().next() {
@@ -86,6 +104,14 @@ pub(super) fn done(label: &str) -> Option<String> {
             .collect::<Vec<_>>()
             .join(" "),
     )
+}
+
+/// A sentence with a capital.
+pub(super) fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
 }
 
 /// The words of a text in lines of at most so many characters; a longer word has a line of its own.
