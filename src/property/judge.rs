@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::charge::{ChargeMemory, somebody_charges};
 use super::fence::{FenceMemory, HeldWrite};
 use super::findings::{Findings, Here, name_of};
+use super::hearing::heard;
 use super::ledger::{self, RowWrite};
 use super::lock::{Acquisition, Holder, KeyChange, LockMemory};
 use super::stock::{StockMemory, protocol_of};
@@ -12,7 +13,7 @@ use super::token::TokenMemory;
 use super::{LedgerEntry, Property, Verdict};
 use crate::sim::action::{ClientId, Leg, Who};
 use crate::sim::client::protocol::{Argument, Effect};
-use crate::sim::database::SqlReply;
+use crate::sim::database::{Database, SqlReply};
 use crate::sim::event::{Answer, Event, Fact, Server, Value};
 use crate::sim::setup::{Setup, Watch};
 use crate::sim::store::reply::Reply;
@@ -101,31 +102,15 @@ impl Judge {
         self.keeps_numbers = true;
     }
 
-    /// Whether a judge looks at such a fact at all.
-    pub fn hears(fact: &Fact) -> bool {
-        !matches!(
-            fact,
-            Fact::TimePassed { .. }
-                | Fact::ScriptCalled { .. }
-                | Fact::ScriptLogged { .. }
-                | Fact::Waits { .. }
-                | Fact::Paused { .. }
-                | Fact::Resumed { .. }
-                | Fact::LatchSet { .. }
-                | Fact::LatchRemoved { .. }
-                | Fact::Slept { .. }
-                | Fact::Woke { .. }
-                | Fact::Bound { .. }
-                | Fact::Aborted { .. }
-                | Fact::ReplyLost { .. }
-                | Fact::AnsweredNobody { .. }
-                | Fact::CameTooLate { .. }
-                | Fact::TimedOut { .. }
-                | Fact::ClockJumped { .. }
-                | Fact::ClockRateSet { .. }
-                | Fact::UntilMoved { .. }
-                | Fact::Refused { .. }
-        )
+    /// A fact as far as a break of one of these properties may depend on it; `None` where none does. The database is as it is after
+    /// the action. For a judge that [remembers only](Judge::remember_only) what these properties need.
+    pub fn hears(
+        setup: &Setup,
+        database: &Database,
+        properties: &[Property],
+        fact: &Fact,
+    ) -> Option<Fact> {
+        heard(setup, database, properties, fact)
     }
 
     /// Forgets everything on which no break of these properties depends, what put them to the test included: for a search, in

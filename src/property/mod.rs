@@ -13,6 +13,7 @@
 mod charge;
 mod fence;
 mod findings;
+mod hearing;
 mod judge;
 mod ledger;
 mod lock;

@@ -220,6 +220,58 @@ proptest! {
         }
     }
 
+    /// A judge that hears and remembers only what some properties need breaks them exactly when a whole one does.
+    #[test]
+    fn a_judge_for_some_properties_breaks_them_when_a_whole_one_does(
+        wanted in 1_u16..1 << Property::ALL.len(),
+        keeps_numbers: bool,
+        picks in prop::collection::vec(any::<u16>(), 1..120),
+    ) {
+        let setup = setup();
+        let of = |only: Option<Property>| -> Vec<Property> {
+            let chosen = |(place, _): &(usize, Property)| wanted >> place & 1 == 1;
+            let all = Property::ALL.into_iter().enumerate().filter(chosen).map(|(_, property)| property);
+            only.map_or_else(|| all.collect(), |property| vec![property])
+        };
+        let wholes = [None].into_iter().chain(of(None).into_iter().map(Some));
+        let mut judges: Vec<(Vec<Property>, Judge)> = Vec::new();
+        let (mut world, events) = World::new(&setup);
+        let mut judge = Judge::new(&setup, &world);
+        judge.observe(&setup, 0, &events, &world);
+        for only in wholes {
+            let mut small = judge.clone();
+            if keeps_numbers {
+                small.keep_numbers();
+            }
+            small.remember_only(&of(only));
+            judges.push((of(only), small));
+        }
+        for (place, pick) in picks.into_iter().enumerate() {
+            let action = choose(&setup, &world, pick);
+            let (next, events) = step(&setup, &world, &action);
+            judge.observe(&setup, place, &events, &next);
+            world = next;
+            for (properties, small) in &mut judges {
+                let heard: Vec<Event> = events
+                    .iter()
+                    .filter_map(|event| {
+                        let fact = Judge::hears(&setup, &world.database, properties, &event.fact)?;
+                        Some(Event { at: 0, fact })
+                    })
+                    .collect();
+                if !heard.is_empty() {
+                    small.observe(&setup, 0, &heard, &world);
+                    small.remember_only(properties);
+                }
+                for property in properties.iter() {
+                    let whole = judge.breaks_any(&setup, &[*property]);
+                    prop_assert_eq!(small.breaks_any(&setup, &[*property]), whole, "{:?} after {:?}", property, action);
+                    prop_assert_eq!(break_of(&judge, &setup, &world, *property).is_some(), whole);
+                }
+            }
+        }
+    }
+
     /// Two judges that are equal stay equal, whatever comes.
     #[test]
     fn equal_judges_stay_equal(wait in 0_u64..5000, picks in prop::collection::vec(any::<u16>(), 1..60)) {

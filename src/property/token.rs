@@ -109,6 +109,17 @@ impl TokenMemory {
             self.early.clear();
         }
         self.latest.clear();
+        // Whose token it was is only told.
+        let nobody = ClientId(0);
+        if self.handed.values().any(|client| *client != nobody) {
+            Arc::make_mut(&mut self.handed)
+                .values_mut()
+                .for_each(|client| *client = nobody);
+        }
+        for extremes in self.drawn.values_mut() {
+            extremes.least.1 = nobody;
+            extremes.most.1 = nobody;
+        }
     }
 
     /// A client took the lock: what it drew before is for this acquisition.

@@ -97,8 +97,8 @@ expect
 search
   from: action 3
   # what may happen
-  faults: 2, lapses: 1, delays: 1, expiries: 1 of lock:sku-1, wipes: 1 of fence:sku-1 or \"my key\"
-  reseeds: 1, crashes: 1, restarts: 1, lost replies: 2, steps: 40, attempts: 3, worlds: 100000
+  faults: 2, lapses: 1, shifts: 1, expiries: 1 of lock:sku-1, wipes: 1 of fence:sku-1 or \"my key\"
+  reseeds: 1, crashes: 1, restarts: 1, lost replies: 2, late requests: 1, steps: 40, attempts: 3, worlds: 100000
   without: ranks, symmetry
   breaks: a stale write is never accepted after a newer holder's write  # holder's
   breaks: tokens are never handed out twice
@@ -1061,7 +1061,7 @@ fn what_stands_before_the_schedule_is_tried() {
 fn searches_that_are_wrong() {
     let with =
         |lines: &str, expected: &[&str]| check(&format!("client A\nsearch\n  {lines}"), expected);
-    let limits = "`faults: 2`, `lapses: 1`, `wipes: 1 of KEY`, `breaks: SENTENCE`, `breaks: anything`, `reaches: EXPECTATION`, `from: end` or `finds: nothing`; limits are faults, lapses, delays, expiries, wipes, reseeds, crashes, restarts, lost replies, steps, attempts, worlds";
+    let limits = "`faults: 2`, `lapses: 1`, `wipes: 1 of KEY`, `breaks: SENTENCE`, `breaks: anything`, `reaches: EXPECTATION`, `from: end` or `finds: nothing`; limits are faults, lapses, shifts, expiries, wipes, reseeds, crashes, restarts, lost replies, lost requests, late replies, late requests, steps, attempts, worlds";
     with(
         "fault: 2",
         &[&format!(

@@ -9,7 +9,7 @@ pub enum Budget {
     /// Time passes the deadline of a key.
     Lapses,
     /// Time moves before a client starts a timer, so that deadlines that would fall together do not.
-    Delays,
+    Shifts,
     /// A key's deadline passes at once.
     Expiries,
     /// A key is lost.
@@ -22,32 +22,44 @@ pub enum Budget {
     Restarts,
     /// A server does a step, and its reply is lost.
     LostReplies,
+    /// The request of a step is lost.
+    LostRequests,
+    /// The reply to a step stays under way for a while.
+    LateReplies,
+    /// The request of a step stays under way for a while.
+    LateRequests,
 }
 
 impl Budget {
     /// All of them, in the order in which the text prints them.
-    pub const ALL: [Budget; 8] = [
+    pub const ALL: [Budget; 11] = [
         Budget::Lapses,
-        Budget::Delays,
+        Budget::Shifts,
         Budget::Expiries,
         Budget::Wipes,
         Budget::Reseeds,
         Budget::Crashes,
         Budget::Restarts,
         Budget::LostReplies,
+        Budget::LostRequests,
+        Budget::LateReplies,
+        Budget::LateRequests,
     ];
 
     /// What the text calls it.
     pub fn words(self) -> &'static str {
         match self {
             Budget::Lapses => "lapses",
-            Budget::Delays => "delays",
+            Budget::Shifts => "shifts",
             Budget::Expiries => "expiries",
             Budget::Wipes => "wipes",
             Budget::Reseeds => "reseeds",
             Budget::Crashes => "crashes",
             Budget::Restarts => "restarts",
             Budget::LostReplies => "lost replies",
+            Budget::LostRequests => "lost requests",
+            Budget::LateReplies => "late replies",
+            Budget::LateRequests => "late requests",
         }
     }
 
@@ -55,19 +67,22 @@ impl Budget {
     pub fn explanation(self) -> &'static str {
         match self {
             Budget::Lapses => "time passes the next deadline of a key",
-            Budget::Delays => "time moves a little before a client starts a timer",
+            Budget::Shifts => "time moves a little before a client starts a timer",
             Budget::Expiries => "a key's deadline passes at once",
             Budget::Wipes => "a key is lost",
             Budget::Reseeds => "the operator sets the counter to MAX of the fence",
             Budget::Crashes => "a client crashes",
             Budget::Restarts => "a crashed client starts again",
             Budget::LostReplies => "a server does a step, and its reply is lost",
+            Budget::LostRequests => "the request of a step is lost",
+            Budget::LateReplies => "the reply to a step comes late",
+            Budget::LateRequests => "the request of a step comes late",
         }
     }
 
     /// Whether one of it counts as a fault.
     pub fn is_fault(self) -> bool {
-        self != Budget::Delays
+        self != Budget::Shifts
     }
 
     /// Whether the text can say to which keys it may happen.
@@ -114,7 +129,7 @@ pub struct Bounds {
     /// How often time may pass the deadline of a key.
     pub lapses: u32,
     /// How often time may move before a client starts a timer.
-    pub delays: u32,
+    pub shifts: u32,
     /// How many keys' deadlines may pass at once.
     pub expiries: u32,
     /// How many keys may be lost.
@@ -127,6 +142,12 @@ pub struct Bounds {
     pub restarts: u32,
     /// How many replies may be lost.
     pub lost_replies: u32,
+    /// How many requests may be lost.
+    pub lost_requests: u32,
+    /// How many replies may come late.
+    pub late_replies: u32,
+    /// How many requests may come late.
+    pub late_requests: u32,
     /// The keys that may expire at once; empty: every watched lock.
     pub expiring_keys: Vec<Vec<u8>>,
     /// The keys that may be lost; empty: every watched lock and counter.
@@ -171,13 +192,16 @@ impl Bounds {
         Bounds {
             faults: None,
             lapses: 0,
-            delays: 0,
+            shifts: 0,
             expiries: 0,
             wipes: 0,
             reseeds: 0,
             crashes: 0,
             restarts: 0,
             lost_replies: 0,
+            lost_requests: 0,
+            late_replies: 0,
+            late_requests: 0,
             expiring_keys: Vec::new(),
             wiped_keys: Vec::new(),
             steps: None,
@@ -190,20 +214,35 @@ impl Bounds {
 
     /// How many of this there may be.
     pub fn budget(&self, budget: Budget) -> u32 {
-        *self.clone().budget_mut(budget)
+        match budget {
+            Budget::Lapses => self.lapses,
+            Budget::Shifts => self.shifts,
+            Budget::Expiries => self.expiries,
+            Budget::Wipes => self.wipes,
+            Budget::Reseeds => self.reseeds,
+            Budget::Crashes => self.crashes,
+            Budget::Restarts => self.restarts,
+            Budget::LostReplies => self.lost_replies,
+            Budget::LostRequests => self.lost_requests,
+            Budget::LateReplies => self.late_replies,
+            Budget::LateRequests => self.late_requests,
+        }
     }
 
     /// How many of this there may be, to be changed.
     pub fn budget_mut(&mut self, budget: Budget) -> &mut u32 {
         match budget {
             Budget::Lapses => &mut self.lapses,
-            Budget::Delays => &mut self.delays,
+            Budget::Shifts => &mut self.shifts,
             Budget::Expiries => &mut self.expiries,
             Budget::Wipes => &mut self.wipes,
             Budget::Reseeds => &mut self.reseeds,
             Budget::Crashes => &mut self.crashes,
             Budget::Restarts => &mut self.restarts,
             Budget::LostReplies => &mut self.lost_replies,
+            Budget::LostRequests => &mut self.lost_requests,
+            Budget::LateReplies => &mut self.late_replies,
+            Budget::LateRequests => &mut self.late_requests,
         }
     }
 

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::bounds::{Bounds, Budget, Goal, Reduction};
-use super::moves::{DELAYS, Move};
-use super::parts::{CLOCK, JUDGE, OPERATOR, Parts};
+use super::moves::{Move, SHIFTS};
+use super::parts::{CLOCK, GATEWAY, JUDGE, NETWORK, OPERATOR, Parts};
 use super::reads::reads_remaining_time;
 use super::table::{Origin, Worlds, hash_of_words};
 use super::{Progress, schedule};
@@ -23,7 +23,7 @@ use crate::sim::setup::Setup;
 use crate::timeline::Moment;
 
 /// How many successors are made before the first of them is looked up, so that look-ups wait for memory together.
-const BATCH: usize = 256;
+const BATCH: usize = 64;
 
 /// Faults and actions of a schedule, in the order in which schedules are tried.
 pub(super) type Cost = (u32, u32);
@@ -52,7 +52,11 @@ pub(super) struct Engine {
     wanted: Vec<Budget>,
     wants: Wants,
     batch: Batch,
-    scratch: Vec<u32>,
+    /// Worlds found in this turn, by cost.
+    opened: Vec<(Cost, Vec<u32>)>,
+    fields: Vec<u32>,
+    base: Vec<u64>,
+    moves: Vec<Move>,
 }
 
 /// What bounds left out, beside budgets.
@@ -67,14 +71,32 @@ struct Wants {
 #[derive(Default)]
 struct Batch {
     words: Vec<u64>,
-    made: Vec<(u64, Origin, u32)>,
+    made: Vec<Made>,
 }
 
-/// A successor: what leads to it, its cost in actions, and its fields.
-pub(super) struct Successor<'a> {
+/// A successor, whose words stand in the batch.
+#[derive(Clone, Copy)]
+struct Made {
+    hash: u64,
+    origin: Origin,
+    faults: u32,
+    judge: u32,
+}
+
+/// A move that is possible and within bounds.
+#[derive(Clone, Copy)]
+struct Applied {
+    effect: u32,
+    judge: u32,
+    /// The field that counts its budget, and whether it is a fault.
+    budget: Option<(usize, bool)>,
+}
+
+/// A successor as fields: what leads to it, its cost in actions, and itself.
+pub(super) struct Successor {
     pub by: Move,
     pub actions: u16,
-    pub fields: &'a [u32],
+    pub fields: Vec<u32>,
 }
 
 impl Engine {
@@ -99,6 +121,8 @@ impl Engine {
         bits[OPERATOR] = if bounds.reseeds > 0 { 3 } else { 0 };
         bits[CLOCK] = if parts.reads_clock() { 4 } else { 0 };
         bits[JUDGE] = 8;
+        bits[GATEWAY] = 1;
+        bits[NETWORK] = 0;
         for (budget, _) in &budgets {
             bits.push(u32::BITS - bounds.budget(*budget).leading_zeros());
         }
@@ -121,7 +145,10 @@ impl Engine {
             wanted: Vec::new(),
             wants: Wants::default(),
             batch: Batch::default(),
-            scratch: Vec::new(),
+            opened: Vec::new(),
+            fields: Vec::new(),
+            base: Vec::new(),
+            moves: Vec::new(),
         };
         engine.begin(&fields);
         engine
@@ -167,7 +194,9 @@ impl Engine {
     }
 
     fn bytes(&self) -> u64 {
-        let waiting: usize = self.waiting.values().map(Vec::capacity).sum();
+        let opened = self.opened.iter().map(|(_, worlds)| worlds);
+        let waiting = self.waiting.values().chain(opened);
+        let waiting: usize = waiting.map(Vec::capacity).sum();
         let turns = (waiting + self.turn.capacity()) * 4;
         (self.worlds.bytes() + self.parts.bytes() + turns) as u64
     }
@@ -220,8 +249,12 @@ impl Engine {
     }
 
     fn next_turn(&mut self) {
-        if !self.turn.is_empty() {
-            return;
+        for (cost, worlds) in std::mem::take(&mut self.opened) {
+            let waiting = self.waiting.entry(cost).or_default();
+            match waiting.is_empty() {
+                true => *waiting = worlds,
+                false => waiting.extend_from_slice(&worlds),
+            }
         }
         let next = self.waiting.pop_first();
         let is_over = match (&next, self.best) {
@@ -246,15 +279,21 @@ impl Engine {
     }
 
     fn expand(&mut self, world: u32) {
-        let mut fields = std::mem::take(&mut self.scratch);
+        let mut fields = std::mem::take(&mut self.fields);
+        let mut base = std::mem::take(&mut self.base);
+        let mut moves = std::mem::take(&mut self.moves);
         self.worlds.unpack(world, &mut fields);
+        base.clear();
+        base.extend_from_slice(self.worlds.words_of(world));
+        self.list_moves(&fields, &mut moves);
         let depth = self.worlds.origin(world).depth;
-        let mut successors = Vec::new();
-        self.successors(&fields, &mut |successor| {
-            successors.push((successor.by, successor.actions, successor.fields.to_vec()));
-        });
-        for (by, actions, fields) in successors {
+        let faults = self.faults(&fields);
+        for chosen in &moves {
+            let Some(applied) = self.apply(*chosen, &fields, faults) else {
+                continue;
+            };
             self.transitions += 1;
+            let actions = self.parts.effect(applied.effect).actions;
             let deeper = depth.saturating_add(actions);
             if self
                 .bounds
@@ -266,69 +305,137 @@ impl Engine {
             }
             let origin = Origin {
                 parent: world,
-                by: by.code(),
+                by: chosen.code(),
                 depth: deeper,
             };
-            self.add(&fields, origin);
+            let is_fault = applied.budget.is_some_and(|(_, is_fault)| is_fault);
+            self.make(
+                &fields,
+                &mut base,
+                &applied,
+                origin,
+                faults + u32::from(is_fault),
+            );
         }
-        self.scratch = fields;
-    }
-
-    fn add(&mut self, fields: &[u32], origin: Origin) {
-        let mut words = Vec::new();
-        let faults = self.faults(fields);
-        let stride = self.worlds.words();
-        if !(0..fields.len()).all(|field| self.worlds.fits(field, fields[field])) {
-            self.flush();
-        }
-        self.worlds.pack(fields, &mut words);
-        debug_assert!(self.batch.made.is_empty() || stride == self.worlds.words());
-        let hash = hash_of_words(&words);
-        self.batch.words.extend_from_slice(&words);
-        self.batch.made.push((hash, origin, faults));
         if self.batch.made.len() >= BATCH {
             self.flush();
         }
+        self.fields = fields;
+        self.base = base;
+        self.moves = moves;
+    }
+
+    /// Puts a successor into the batch.
+    #[inline]
+    fn make(
+        &mut self,
+        fields: &[u32],
+        base: &mut Vec<u64>,
+        applied: &Applied,
+        origin: Origin,
+        faults: u32,
+    ) {
+        let effect = self.parts.effect(applied.effect);
+        let fits = self.worlds.fits(JUDGE, applied.judge)
+            && effect
+                .changes
+                .iter()
+                .all(|(field, number)| self.worlds.fits(*field, *number));
+        if !fits {
+            self.make_room(fields, base, applied);
+        }
+        let effect = self.parts.effect(applied.effect);
+        let start = self.batch.words.len();
+        self.batch.words.extend_from_slice(base);
+        let words = &mut self.batch.words[start..];
+        for (field, number) in &effect.changes {
+            self.worlds.set(words, *field, *number);
+        }
+        self.worlds.set(words, JUDGE, applied.judge);
+        if let Some((field, _)) = applied.budget {
+            self.worlds.set(words, field, fields[field] + 1);
+        }
+        self.batch.made.push(Made {
+            hash: hash_of_words(words),
+            origin,
+            faults,
+            judge: applied.judge,
+        });
+    }
+
+    /// Gives fields more bits, which moves them in every world.
+    #[cold]
+    fn make_room(&mut self, fields: &[u32], base: &mut Vec<u64>, applied: &Applied) {
+        self.flush();
+        let after = self.after(fields, applied);
+        self.worlds.pack(&after, base);
+        self.worlds.pack(fields, base);
+    }
+
+    /// The fields after a move.
+    fn after(&self, fields: &[u32], applied: &Applied) -> Vec<u32> {
+        let mut after = fields.to_vec();
+        for (field, number) in &self.parts.effect(applied.effect).changes {
+            after[*field] = *number;
+        }
+        after[JUDGE] = applied.judge;
+        if let Some((field, _)) = applied.budget {
+            after[field] += 1;
+        }
+        after
     }
 
     /// Looks up the successors that were made.
     fn flush(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
+        let mut batch = std::mem::take(&mut self.batch);
         let stride = self.worlds.words();
-        let touched = batch
-            .made
-            .iter()
-            .fold(0, |all, (hash, ..)| all ^ self.worlds.touch(*hash));
-        std::hint::black_box(touched);
-        for (place, (hash, origin, faults)) in batch.made.iter().enumerate() {
-            let words = &batch.words[place * stride..(place + 1) * stride];
-            self.look_up(words, *hash, *origin, *faults);
+        let mut touched = 0;
+        let mut slots = [0; BATCH * 2];
+        for (made, slot) in batch.made.iter().zip(&mut slots) {
+            *slot = self.worlds.touch(made.hash);
         }
+        for (made, slot) in batch.made.iter().zip(&slots) {
+            touched ^= self.worlds.touch_record(made.hash, *slot);
+        }
+        std::hint::black_box(touched);
+        for (made, words) in batch.made.iter().zip(batch.words.chunks_exact(stride)) {
+            self.look_up(words, made);
+        }
+        batch.words.clear();
+        batch.made.clear();
         self.batch = batch;
-        self.batch.words.clear();
-        self.batch.made.clear();
     }
 
-    fn look_up(&mut self, words: &[u64], hash: u64, origin: Origin, faults: u32) {
-        let (world, is_new) = self.worlds.insert(words, hash, origin);
+    #[inline]
+    fn look_up(&mut self, words: &[u64], made: &Made) {
+        let (world, is_new) = self.worlds.insert(words, made.hash, made.origin);
         if !is_new {
-            if self.worlds.origin(world).depth <= origin.depth {
+            if self.worlds.origin(world).depth <= made.origin.depth {
                 return;
             }
-            self.worlds.set_origin(world, origin);
+            self.worlds.set_origin(world, made.origin);
         }
-        let cost = (faults, u32::from(origin.depth));
-        self.waiting.entry(cost).or_default().push(world);
-        let mut fields = std::mem::take(&mut self.scratch);
-        self.worlds.unpack(world, &mut fields);
-        if self.best.is_none_or(|best| cost <= best) && self.parts.is_goal(&fields) {
+        let cost = (made.faults, u32::from(made.origin.depth));
+        match self.opened.iter_mut().find(|(other, _)| *other == cost) {
+            Some((_, worlds)) => worlds.push(world),
+            None => self.opened.push((cost, vec![world])),
+        }
+        if self.best.is_none_or(|best| cost <= best) && self.is_goal(world, made.judge) {
             if self.best.is_none_or(|best| cost < best) {
                 self.goals.clear();
             }
             self.best = Some(cost);
             self.goals.push(world);
         }
-        self.scratch = fields;
+    }
+
+    fn is_goal(&mut self, world: u32, judge: u32) -> bool {
+        if let Some(decided) = self.parts.judge_decides(judge) {
+            return decided;
+        }
+        let mut fields = Vec::new();
+        self.worlds.unpack(world, &mut fields);
+        self.parts.is_goal(&fields)
     }
 
     /// The faults that a world took.
@@ -337,108 +444,109 @@ impl Engine {
         used.map(|(_, field)| fields[*field]).sum()
     }
 
-    /// What can come of a world: every move that is possible and within bounds.
-    pub fn successors(&mut self, fields: &[u32], each: &mut dyn FnMut(Successor<'_>)) {
-        let mut after = Vec::new();
-        let clients = self.parts.client_count();
+    /// Every move that may be possible.
+    fn list_moves(&mut self, fields: &[u32], moves: &mut Vec<Move>) {
+        moves.clear();
+        let next_deadline = self.parts.next_deadline(fields);
         let clients_at = self.parts.clients_at();
-        for client in 0..clients {
+        for client in 0..self.parts.client_count() {
             let view = self.parts.view(fields[clients_at + client]);
             if view.is_paused {
-                self.try_move(Move::Resume(client), fields, &mut after, each);
+                moves.push(Move::Resume(client));
             }
-            if view.server.is_some() {
-                if view.is_tired {
-                    self.wants.attempts = true;
-                } else {
-                    self.try_move(Move::Step(client), fields, &mut after, each);
-                    if view.loses {
-                        self.try_move(Move::Lose(client), fields, &mut after, each);
+            match view.server {
+                Some(_) if view.is_tired => self.wants.attempts = true,
+                Some(_) => {
+                    moves.push(Move::Step(client));
+                    if view.is_sent {
+                        moves.push(Move::Lose(client));
+                        moves.push(Move::LoseRequest(client));
+                        moves.push(Move::DelayRequest(client));
+                        moves.push(Move::DelayReply(client));
                     }
-                    if self.bounds.delays > 0 && self.parts.next_deadline(fields).is_some() {
-                        for choice in 0..DELAYS {
-                            let chosen = Move::Delay(client * DELAYS + choice);
-                            self.try_move(chosen, fields, &mut after, each);
-                        }
+                    if self.bounds.shifts > 0 && next_deadline.is_some() {
+                        moves.extend(
+                            (0..SHIFTS).map(|choice| Move::Shift(client * SHIFTS + choice)),
+                        );
                     }
                 }
+                None => {}
             }
             if view.runs {
-                self.try_move(Move::Crash(client), fields, &mut after, each);
+                moves.push(Move::Crash(client));
             }
             if view.crashed {
-                self.try_move(Move::Restart(client), fields, &mut after, each);
+                moves.push(Move::Restart(client));
             }
         }
-        for place in 0..self.parts.under_way(fields) {
-            self.try_move(Move::Deliver(place), fields, &mut after, each);
-        }
-        if self.parts.next_deadline(fields).is_some() {
-            self.try_move(Move::Time(0), fields, &mut after, each);
+        moves.extend((0..self.parts.under_way(fields)).map(Move::Deliver));
+        if next_deadline.is_some() {
+            moves.push(Move::Time(0));
         }
         if self.parts.belief_ends_first(fields) {
-            self.try_move(Move::Time(1), fields, &mut after, each);
+            moves.push(Move::Time(1));
         }
-        for key in 0..self.parts.rules.expiring.len() {
-            self.try_move(Move::Expire(key), fields, &mut after, each);
-        }
-        for key in 0..self.parts.rules.wiped.len() {
-            self.try_move(Move::Wipe(key), fields, &mut after, each);
-        }
-        for place in 0..self.parts.rules.reseeds() {
-            self.try_move(Move::ReseedRead(place), fields, &mut after, each);
-        }
+        moves.extend((0..self.parts.rules.expiring.len()).map(Move::Expire));
+        moves.extend((0..self.parts.rules.wiped.len()).map(Move::Wipe));
+        moves.extend((0..self.parts.rules.reseeds()).map(Move::ReseedRead));
         if fields[OPERATOR] != 0 {
-            self.try_move(Move::ReseedWrite, fields, &mut after, each);
+            moves.push(Move::ReseedWrite);
         }
     }
 
-    fn try_move(
-        &mut self,
-        chosen: Move,
-        fields: &[u32],
-        after: &mut Vec<u32>,
-        each: &mut dyn FnMut(Successor<'_>),
-    ) {
-        let budget = self.parts.budget_of(chosen, fields);
-        let field = match budget {
+    /// What a move does, where it is possible and within bounds.
+    #[inline]
+    fn apply(&mut self, chosen: Move, fields: &[u32], faults: u32) -> Option<Applied> {
+        let budget = match self.parts.budget_of(chosen, fields) {
             None => None,
-            Some(budget) => {
-                let found = self.budgets.iter().find(|(other, _)| *other == budget);
-                let used = found.map_or(0, |(_, field)| fields[*field]);
-                if found.is_none() || used >= self.bounds.budget(budget) {
-                    if !self.wanted.contains(&budget) {
-                        self.wanted.push(budget);
-                    }
-                    return;
-                }
-                if budget.is_fault() && self.faults(fields) >= self.most_faults {
-                    self.wants.faults = true;
-                    return;
-                }
-                found.map(|(_, field)| *field)
+            Some(budget) => Some(self.afford(budget, fields, faults)?),
+        };
+        let shifts = match chosen {
+            Move::Shift(_) => self.shifts(fields),
+            _ => 0,
+        };
+        let effect = self.parts.apply(chosen, fields, shifts)?;
+        let told = self.parts.effect(effect).told;
+        Some(Applied {
+            effect,
+            judge: self.parts.judge(fields[JUDGE], told),
+            budget,
+        })
+    }
+
+    /// The field that counts a budget, where there is something left of it.
+    fn afford(&mut self, budget: Budget, fields: &[u32], faults: u32) -> Option<(usize, bool)> {
+        let found = self.budgets.iter().find(|(other, _)| *other == budget);
+        let left = found.filter(|(_, field)| fields[*field] < self.bounds.budget(budget));
+        let Some((_, field)) = left else {
+            if !self.wanted.contains(&budget) {
+                self.wanted.push(budget);
             }
+            return None;
         };
-        let delays = self.delays(fields);
-        let Some(number) = self.parts.apply(chosen, fields, delays) else {
-            return;
-        };
-        after.clear();
-        after.extend_from_slice(fields);
-        let effect = self.parts.effect(number);
-        for (field, number) in &effect.changes {
-            after[*field] = *number;
+        if budget.is_fault() && faults >= self.most_faults {
+            self.wants.faults = true;
+            return None;
         }
-        let (told, actions) = (effect.told, effect.actions);
-        after[JUDGE] = self.parts.judge(fields[JUDGE], told);
-        if let Some(field) = field {
-            after[field] += 1;
+        Some((*field, budget.is_fault()))
+    }
+
+    /// What can come of a world.
+    pub fn successors(&mut self, fields: &[u32]) -> Vec<Successor> {
+        let mut moves = Vec::new();
+        self.list_moves(fields, &mut moves);
+        let faults = self.faults(fields);
+        let mut successors = Vec::new();
+        for by in moves {
+            if let Some(applied) = self.apply(by, fields, faults) {
+                successors.push(Successor {
+                    by,
+                    actions: self.parts.effect(applied.effect).actions,
+                    fields: self.after(fields, &applied),
+                });
+            }
         }
-        each(Successor {
-            by: chosen,
-            actions,
-            fields: after,
-        });
+        successors
     }
 
     // Afterwards.
@@ -508,13 +616,13 @@ impl Engine {
         self.worlds.pack(fields, words);
     }
 
-    /// How many delays there have been.
-    pub fn delays(&self, fields: &[u32]) -> u32 {
-        let delays = self
+    /// How many shifts there have been.
+    pub fn shifts(&self, fields: &[u32]) -> u32 {
+        let shifts = self
             .budgets
             .iter()
-            .find(|(budget, _)| *budget == Budget::Delays);
-        delays.map_or(0, |(_, field)| fields[*field])
+            .find(|(budget, _)| *budget == Budget::Shifts);
+        shifts.map_or(0, |(_, field)| fields[*field])
     }
 }
 

@@ -178,6 +178,11 @@ impl Search {
         self.engine.progress()
     }
 
+    /// How many parts of each kind there are, in words.
+    pub fn counts(&self) -> String {
+        self.engine.parts.counts()
+    }
+
     /// What came of it, once it is over.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()

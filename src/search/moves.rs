@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::bounds::{Bounds, Budget};
-use crate::sim::action::{Action, ClientId, ServerId, Who};
+use crate::sim::action::{Action, ClientId, Leg, ServerId, Who};
 use crate::sim::client::Place;
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::Statement;
@@ -14,10 +14,10 @@ use crate::sim::step::step;
 use crate::sim::store::quote_argument;
 use crate::sim::world::World;
 
-/// Milliseconds by which the first delay makes deadlines differ; each further one halves them.
+/// Milliseconds by which the first shift makes deadlines differ; each further one halves them.
 const FIRST_GAP: u64 = 1024;
 
-/// How many deadlines a delay looks at, the nearest first.
+/// How many deadlines a shift looks at, the nearest first.
 const MOST_DEADLINES: usize = 4;
 
 /// One choice.
@@ -27,6 +27,12 @@ pub(super) enum Move {
     Step(usize),
     /// A client's next step, whose reply is lost.
     Lose(usize),
+    /// A client's next step, whose request is lost.
+    LoseRequest(usize),
+    /// A client's next step, whose request stays under way.
+    DelayRequest(usize),
+    /// A client's next step, whose reply stays under way.
+    DelayReply(usize),
     /// A client that was paused goes on.
     Resume(usize),
     /// A message that is under way arrives.
@@ -38,7 +44,7 @@ pub(super) enum Move {
     /// Time passes the next deadline; with 1, only to the next end of a belief.
     Time(usize),
     /// Time moves a little, and then a client does a step that starts a timer: client * 16 + choice.
-    Delay(usize),
+    Shift(usize),
     /// The deadline of one of the keys passes at once.
     Expire(usize),
     /// One of the keys is lost.
@@ -49,8 +55,8 @@ pub(super) enum Move {
     ReseedWrite,
 }
 
-/// Choices of one delay.
-pub(super) const DELAYS: usize = 4 * MOST_DEADLINES;
+/// Choices of one shift.
+pub(super) const SHIFTS: usize = 4 * MOST_DEADLINES;
 
 impl Move {
     /// The move as a small number.
@@ -62,12 +68,15 @@ impl Move {
             Move::Crash(index) => (3, index),
             Move::Restart(index) => (4, index),
             Move::Time(index) => (5, index),
-            Move::Delay(index) => (6, index),
+            Move::Shift(index) => (6, index),
             Move::Expire(index) => (7, index),
             Move::Wipe(index) => (8, index),
             Move::ReseedRead(index) => (9, index),
             Move::ReseedWrite => (10, 0),
             Move::Deliver(index) => (11, index),
+            Move::LoseRequest(index) => (12, index),
+            Move::DelayRequest(index) => (13, index),
+            Move::DelayReply(index) => (14, index),
         };
         kind << 10 | index as u16
     }
@@ -75,8 +84,13 @@ impl Move {
     /// The client whose doing it is.
     pub fn client(self) -> Option<usize> {
         match self {
-            Move::Step(client) | Move::Lose(client) | Move::Resume(client) => Some(client),
-            Move::Delay(index) => Some(index / DELAYS),
+            Move::Step(client)
+            | Move::Lose(client)
+            | Move::LoseRequest(client)
+            | Move::DelayRequest(client)
+            | Move::DelayReply(client)
+            | Move::Resume(client) => Some(client),
+            Move::Shift(index) => Some(index / SHIFTS),
             _ => None,
         }
     }
@@ -90,9 +104,12 @@ impl Move {
             | Move::Time(_)
             | Move::ReseedWrite => None,
             Move::Lose(_) => Some(Budget::LostReplies),
+            Move::LoseRequest(_) => Some(Budget::LostRequests),
+            Move::DelayRequest(_) => Some(Budget::LateRequests),
+            Move::DelayReply(_) => Some(Budget::LateReplies),
             Move::Crash(_) => Some(Budget::Crashes),
             Move::Restart(_) => Some(Budget::Restarts),
-            Move::Delay(_) => Some(Budget::Delays),
+            Move::Shift(_) => Some(Budget::Shifts),
             Move::Expire(_) => Some(Budget::Expiries),
             Move::Wipe(_) => Some(Budget::Wipes),
             Move::ReseedRead(_) => Some(Budget::Reseeds),
@@ -180,23 +197,35 @@ impl Rules {
         Some(&step.request)
     }
 
-    /// The actions that make up a move in this world; `None` where it is not possible. `delays` is how many delays there
+    /// The actions that make up a move in this world; `None` where it is not possible. `shifts` is how many shifts there
     /// have been.
     pub fn actions(
         &self,
         chosen: Move,
         world: &World,
         operator: Operator,
-        delays: u32,
+        shifts: u32,
     ) -> Option<Vec<Action>> {
         let action = match chosen {
             Move::Step(client) => self.step(client, world)?,
-            Move::Lose(client) => match self.step(client, world)? {
-                Action::Step { client, step } if self.is_sent(client.0, step) => {
-                    Action::LoseReply { client, step }
-                }
-                _ => return None,
-            },
+            Move::Lose(client) => {
+                let (client, step) = self.sent_step(client, world)?;
+                Action::LoseReply { client, step }
+            }
+            Move::LoseRequest(client) => {
+                let (client, step) = self.sent_step(client, world)?;
+                Action::LoseRequest { client, step }
+            }
+            Move::DelayRequest(client) => {
+                let (client, step) = self.sent_step(client, world)?;
+                let leg = Leg::Request;
+                Action::Delay { client, step, leg }
+            }
+            Move::DelayReply(client) => {
+                let (client, step) = self.sent_step(client, world)?;
+                let leg = Leg::Reply;
+                Action::Delay { client, step, leg }
+            }
             Move::Resume(client) => Action::Resume {
                 client: ClientId(client),
                 at: None,
@@ -218,8 +247,8 @@ impl Rules {
             Move::Time(_) => Action::Advance {
                 milliseconds: next_end_of_belief(world)?,
             },
-            Move::Delay(index) => {
-                return self.delay(index / DELAYS, index % DELAYS, world, delays);
+            Move::Shift(index) => {
+                return self.shift(index / SHIFTS, index % SHIFTS, world, shifts);
             }
             Move::Expire(key) => Action::ExpireNow {
                 server: ServerId::FIRST,
@@ -258,6 +287,14 @@ impl Rules {
         Some(vec![action])
     }
 
+    /// A client's next step, where its request goes to a server.
+    fn sent_step(&self, client: usize, world: &World) -> Option<(ClientId, usize)> {
+        match self.step(client, world)? {
+            Action::Step { client, step } if self.is_sent(client.0, step) => Some((client, step)),
+            _ => None,
+        }
+    }
+
     fn step(&self, client: usize, world: &World) -> Option<Action> {
         let state = world.clients.get(client)?;
         match state.place {
@@ -273,19 +310,19 @@ impl Rules {
 
     /// Time moves before a step that starts a timer of length c: so that its deadline comes a little before, with, or a little
     /// after one that is there, or to that one; never past the next deadline.
-    fn delay(
+    fn shift(
         &self,
         client: usize,
         choice: usize,
         world: &World,
-        delays: u32,
+        shifts: u32,
     ) -> Option<Vec<Action>> {
         let action = self.step(client, world)?;
         let (after, _) = step(&self.setup, world, &action);
         let length = self.timer_started(client, world, &after)?;
         let pending = self.deadlines(world);
         let deadline = *pending.get(choice / 4)?;
-        let gap = (FIRST_GAP >> delays.min(16)).max(1);
+        let gap = (FIRST_GAP >> shifts.min(16)).max(1);
         let milliseconds = match choice % 4 {
             0 => deadline.checked_sub(length + gap)?,
             1 => deadline.checked_sub(length)?,

@@ -105,8 +105,8 @@ const WIDE: u32 = u32::MAX - 1;
 pub(super) struct ClientView {
     /// What its next step reads or changes beside it, if it has one.
     pub server: Option<Server>,
-    /// Whether the reply to that can be lost.
-    pub loses: bool,
+    /// Whether that goes to a server, so that it can be lost on its way.
+    pub is_sent: bool,
     /// Whether it waits on a latch.
     pub is_paused: bool,
     /// Whether it runs and could crash.
@@ -155,6 +155,7 @@ pub(super) struct Parts {
     /// For each store: milliseconds until something of it happens, and until a key lapses.
     store_deadlines: Vec<(u64, u64)>,
     database_deadlines: Vec<u64>,
+    pairs: PairMemo,
     moves: Memo,
     effects: Vec<Effect>,
     judged: PairMemo,
@@ -186,6 +187,7 @@ impl Parts {
             views: Vec::new(),
             store_deadlines: Vec::new(),
             database_deadlines: Vec::new(),
+            pairs: PairMemo::default(),
             moves: Memo::default(),
             effects: Vec::new(),
             judged: PairMemo::default(),
@@ -194,6 +196,7 @@ impl Parts {
             key: Vec::new(),
         };
         parts.told.number(Vec::new());
+        parts.networks.number(Vec::new());
         parts.after.push(None);
         parts
     }
@@ -301,7 +304,7 @@ impl Parts {
                 Request::Gateway(_) => Server::Field(GATEWAY),
                 Request::CheckDeadline(_) | Request::Sleep(_) => Server::None,
             }),
-            loses: step.is_some_and(|step| self.rules.is_sent(place, step)),
+            is_sent: step.is_some_and(|step| self.rules.is_sent(place, step)),
             is_paused,
             runs: !client.is_over(),
             crashed: client.place == Place::Crashed,
@@ -404,36 +407,91 @@ impl Parts {
     // Moves.
 
     /// What a move does in the world of these fields, as a number for [`Parts::effect`]; `None` where it is not possible.
-    pub fn apply(&mut self, chosen: Move, fields: &[u32], delays: u32) -> Option<u32> {
+    #[inline]
+    pub fn apply(&mut self, chosen: Move, fields: &[u32], shifts: u32) -> Option<u32> {
+        let pair = self.pair(chosen, fields);
+        let found = match pair.and_then(|(first, second)| self.pairs.get(first, second)) {
+            Some(found) => found,
+            None => self.apply_anew(chosen, fields, shifts, pair),
+        };
+        match found {
+            WIDE => self.apply_widely(chosen, fields, shifts),
+            NOT_POSSIBLE => None,
+            found => Some(found),
+        }
+    }
+
+    /// What a move reads, where it is no more than two numbers: the client, which only does one step, and the server, or the move
+    /// and the one part that it reads.
+    #[inline]
+    fn pair(&self, chosen: Move, fields: &[u32]) -> Option<(u32, u32)> {
+        if self.reads.clock || self.store_count > 1 || fields[NETWORK] != 0 {
+            return None;
+        }
+        match chosen {
+            Move::Step(client) => {
+                let client = fields[self.clients_at() + client];
+                let server = match self.views[client as usize].server? {
+                    Server::Store => fields[STORES],
+                    Server::Field(field) => fields[field],
+                    Server::None => 0,
+                };
+                Some((client, server))
+            }
+            Move::Expire(_) | Move::Wipe(_) => {
+                Some((u32::MAX - u32::from(chosen.code()) - 1, fields[STORES]))
+            }
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn apply_anew(
+        &mut self,
+        chosen: Move,
+        fields: &[u32],
+        shifts: u32,
+        pair: Option<(u32, u32)>,
+    ) -> u32 {
+        let Some(mut narrow) = self.read_by(chosen, fields) else {
+            return WIDE;
+        };
+        if let Some((first, second)) = pair {
+            narrow.retain(|field| *field != NETWORK);
+            let found = self.compute(chosen, fields, shifts, Some(&narrow));
+            self.pairs.put(first, second, found);
+            return found;
+        }
         let mut key = std::mem::take(&mut self.key);
         key.clear();
         key.push(u32::from(chosen.code()));
-        let narrow = self.read_by(chosen, fields);
-        key.extend(narrow.iter().flatten().map(|field| fields[*field]));
-        let is_wide = narrow.is_none();
-        let mut found = if is_wide { WIDE } else { self.looked_up(&key) };
-        if found == WIDE - 1 {
-            found = self.compute(chosen, fields, delays, narrow.as_deref());
+        key.extend(narrow.iter().map(|field| fields[*field]));
+        let found = self.moves.get(&key).unwrap_or_else(|| {
+            let found = self.compute(chosen, fields, shifts, Some(&narrow));
             self.moves.put(&key, found);
-        }
-        if found == WIDE {
-            key.truncate(1);
-            key.push(delays);
-            key.extend_from_slice(&fields[..JUDGE]);
-            key.extend_from_slice(self.stores_of(fields));
-            key.extend_from_slice(self.clients_of(fields));
-            found = self.looked_up(&key);
-            if found == WIDE - 1 {
-                found = self.compute(chosen, fields, delays, None);
-                self.moves.put(&key, found);
-            }
-        }
+            found
+        });
         self.key = key;
-        (found != NOT_POSSIBLE).then_some(found)
+        found
     }
 
-    fn looked_up(&self, key: &[u32]) -> u32 {
-        self.moves.get(key).unwrap_or(WIDE - 1)
+    /// The same by all parts of the world.
+    #[cold]
+    fn apply_widely(&mut self, chosen: Move, fields: &[u32], shifts: u32) -> Option<u32> {
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        key.push(u32::from(chosen.code()));
+        key.push(shifts);
+        key.extend_from_slice(&fields[..JUDGE]);
+        key.extend_from_slice(self.stores_of(fields));
+        key.extend_from_slice(self.clients_of(fields));
+        let found = self.moves.get(&key).unwrap_or_else(|| {
+            let found = self.compute(chosen, fields, shifts, None);
+            self.moves.put(&key, found);
+            found
+        });
+        self.key = key;
+        (found != NOT_POSSIBLE).then_some(found)
     }
 
     /// What a move does.
@@ -447,7 +505,11 @@ impl Parts {
         let stores = STORES..STORES + self.store_count;
         let clients = self.clients_at();
         let mut read = match chosen {
-            Move::Step(client) | Move::Lose(client) => {
+            Move::Step(client)
+            | Move::Lose(client)
+            | Move::LoseRequest(client)
+            | Move::DelayRequest(client)
+            | Move::DelayReply(client) => {
                 let mut read = vec![clients + client];
                 match self.views[fields[clients + client] as usize].server? {
                     Server::Store => read.extend(stores),
@@ -469,7 +531,7 @@ impl Parts {
                 read.extend(stores);
                 read
             }
-            Move::Time(_) | Move::Delay(_) | Move::Deliver(_) => return None,
+            Move::Time(_) | Move::Shift(_) | Move::Deliver(_) => return None,
         };
         read.push(NETWORK);
         if self.reads.clock {
@@ -482,12 +544,12 @@ impl Parts {
         &mut self,
         chosen: Move,
         fields: &[u32],
-        delays: u32,
+        shifts: u32,
         narrow: Option<&[usize]>,
     ) -> u32 {
         let before = self.world(fields);
         let operator = self.operator(fields);
-        let Some(actions) = self.rules.actions(chosen, &before, operator, delays) else {
+        let Some(actions) = self.rules.actions(chosen, &before, operator, shifts) else {
             return NOT_POSSIBLE;
         };
         let mut world = before;
@@ -526,17 +588,23 @@ impl Parts {
         self.effects.len() as u32 - 1
     }
 
-    fn number_told(&mut self, mut events: Vec<Vec<Event>>, world: &World) -> u32 {
-        for happened in &mut events {
-            happened.retain(|event| Judge::hears(&event.fact));
-            for event in happened {
-                event.at = 0;
-            }
-        }
-        if events.iter().all(Vec::is_empty) {
+    fn number_told(&mut self, events: Vec<Vec<Event>>, world: &World) -> u32 {
+        let Goal::Breaks(properties) = &self.goal else {
+            return 0;
+        };
+        let setup = &self.rules.setup;
+        let heard = |event: &Event| {
+            let fact = Judge::hears(setup, &world.database, properties, &event.fact)?;
+            Some(Event { at: 0, fact })
+        };
+        let told: Vec<Vec<Event>> = events
+            .iter()
+            .map(|happened| happened.iter().filter_map(heard).collect())
+            .collect();
+        if told.iter().all(Vec::is_empty) {
             return 0;
         }
-        let number = self.told.number(events);
+        let number = self.told.number(told);
         if self.after.len() <= number as usize {
             self.after.push(Some(world.clone()));
         }
@@ -572,19 +640,40 @@ impl Parts {
 
     /// Whether the world of these fields is what the search looks for.
     pub fn is_goal(&mut self, fields: &[u32]) -> bool {
-        if let Goal::Breaks(properties) = &self.goal {
-            let judge = fields[JUDGE];
-            let known = &mut self.breaks[judge as usize];
-            if *known == 2 {
-                let breaks = self
-                    .judges
-                    .get(judge)
-                    .breaks_any(&self.rules.setup, properties);
-                *known = u8::from(breaks);
-            }
-            return *known == 1;
+        match &self.goal {
+            Goal::Breaks(_) => self.is_broken(fields[JUDGE]),
+            Goal::Reach(_) => self.is_reached(fields),
         }
-        self.is_reached(fields)
+    }
+
+    /// Whether a judge has seen the goal, where the judge alone decides; `None` where other parts do.
+    #[inline]
+    pub fn judge_decides(&mut self, judge: u32) -> Option<bool> {
+        match &self.goal {
+            Goal::Breaks(_) => Some(self.is_broken(judge)),
+            Goal::Reach(_) => None,
+        }
+    }
+
+    #[inline]
+    fn is_broken(&mut self, judge: u32) -> bool {
+        match self.breaks[judge as usize] {
+            2 => self.look_at(judge),
+            known => known == 1,
+        }
+    }
+
+    #[cold]
+    fn look_at(&mut self, judge: u32) -> bool {
+        let Goal::Breaks(properties) = &self.goal else {
+            return false;
+        };
+        let breaks = self
+            .judges
+            .get(judge)
+            .breaks_any(&self.rules.setup, properties);
+        self.breaks[judge as usize] = u8::from(breaks);
+        breaks
     }
 
     /// Whether a property is broken in the world of these fields.
@@ -639,7 +728,11 @@ impl Parts {
             + self.clients.things.len()
             + self.judges.things.len()
             + self.told.things.len();
-        things * THING + self.moves.bytes() + self.judged.bytes() + self.effects.len() * 80
+        things * THING
+            + self.moves.bytes()
+            + self.pairs.bytes()
+            + self.judged.bytes()
+            + self.effects.len() * 80
     }
 }
 
@@ -667,6 +760,8 @@ fn answers_others(actions: &[Action], events: &[Vec<Event>]) -> bool {
     let acting = actions.iter().find_map(|action| match action {
         Action::Step { client, .. }
         | Action::LoseReply { client, .. }
+        | Action::LoseRequest { client, .. }
+        | Action::Delay { client, .. }
         | Action::Resume { client, .. }
         | Action::Crash { client }
         | Action::Restart { client } => Some(Who::Client(*client)),
@@ -678,4 +773,19 @@ fn answers_others(actions: &[Action], events: &[Vec<Event>]) -> bool {
         Fact::Saw { client, .. } => Some(Who::Client(ClientId(client.0))) != acting,
         _ => false,
     })
+}
+
+impl Parts {
+    /// Counts, for a look at what a search costs.
+    pub fn counts(&self) -> String {
+        format!(
+            "stores {} databases {} clients {} judges {} told {} effects {}",
+            self.stores.things.len(),
+            self.databases.things.len(),
+            self.clients.things.len(),
+            self.judges.things.len(),
+            self.told.things.len(),
+            self.effects.len()
+        )
+    }
 }

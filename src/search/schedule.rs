@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::Outcome;
 use super::bounds::{Finds, Goal};
 use super::engine::Engine;
-use super::moves::Move;
 use crate::property::Verdict;
 use crate::scenario::{self, Reading, found};
 use crate::sim::action::Action;
@@ -122,15 +121,12 @@ fn edges_to(engine: &mut Engine, goals: &[u32]) -> BTreeMap<u32, BTreeSet<Edge>>
             continue;
         }
         engine.worlds.unpack(world, &mut fields);
-        let mut reached = Vec::new();
-        engine.successors(&fields, &mut |successor| {
-            reached.push((successor.by, successor.actions, successor.fields.to_vec()));
-        });
-        for (by, actions, fields) in reached {
-            engine.canonical(&fields, &mut words);
+        for successor in engine.successors(&fields) {
+            engine.canonical(&successor.fields, &mut words);
             let found = engine.worlds.find(&words);
-            if let Some(to) = found.filter(|to| engine.cost(*to).1 == depth + u32::from(actions)) {
-                let client = by.client();
+            let deeper = depth + u32::from(successor.actions);
+            if let Some(to) = found.filter(|to| engine.cost(*to).1 == deeper) {
+                let client = successor.by.client();
                 all.push((
                     to,
                     Edge {
@@ -193,24 +189,23 @@ fn actions(engine: &mut Engine, start: &Moment, way: &[u32]) -> Vec<Action> {
     let mut words = Vec::new();
     for next in way.iter().skip(1) {
         let target = engine.worlds.words_of(*next).to_vec();
-        let mut moves: Vec<(Move, Vec<u32>)> = Vec::new();
-        engine.successors(&fields, &mut |successor| {
-            moves.push((successor.by, successor.fields.to_vec()));
-        });
-        moves.retain(|(_, fields)| {
-            engine.canonical(fields, &mut words);
+        let mut moves = engine.successors(&fields);
+        moves.retain(|successor| {
+            engine.canonical(&successor.fields, &mut words);
             words == target
         });
-        let same_client = moves
-            .iter()
-            .position(|(chosen, _)| chosen.client().is_none_or(|client| Some(client) == actor));
+        let same_client = moves.iter().position(|successor| {
+            let client = successor.by.client();
+            client.is_none_or(|client| Some(client) == actor)
+        });
         if moves.is_empty() {
             break;
         }
-        let (chosen, after) = moves.swap_remove(same_client.unwrap_or(0));
+        let successor = moves.swap_remove(same_client.unwrap_or(0));
+        let (chosen, after) = (successor.by, successor.fields);
         let operator = engine.parts.operator(&fields);
-        let delays = engine.delays(&fields);
-        let chosen_actions = engine.parts.rules.actions(chosen, &world, operator, delays);
+        let shifts = engine.shifts(&fields);
+        let chosen_actions = engine.parts.rules.actions(chosen, &world, operator, shifts);
         for action in chosen_actions.into_iter().flatten() {
             world = step(&engine.parts.rules.setup, &world, &action).0;
             all.push(action);

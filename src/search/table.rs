@@ -374,10 +374,18 @@ impl Worlds {
         }
     }
 
-    /// Whether every field fits into its bits.
+    /// Whether a field has room for a value.
     #[inline]
     pub fn fits(&self, field: usize, value: u32) -> bool {
         u64::from(value) <= self.slots[field].mask()
+    }
+
+    /// Puts another value into a field of packed words; it has to fit.
+    #[inline]
+    pub fn set(&self, words: &mut [u64], field: usize, value: u32) {
+        let slot = self.slots[field];
+        let word = &mut words[slot.word as usize];
+        *word = *word & !(slot.mask() << slot.shift) | u64::from(value) << slot.shift;
     }
 
     fn widen(&mut self, field: usize) {
@@ -448,10 +456,20 @@ impl Worlds {
         self.chunks[number as usize / CHUNK][at] = origin.pack();
     }
 
-    /// See [`Index::touch`].
+    /// Loads what a look-up will need, so that several look-ups wait for memory at once: first where it begins, and with what that
+    /// gave the record that it leads to.
     #[inline]
     pub fn touch(&self, hash: u64) -> u64 {
         self.index.touch(hash)
+    }
+
+    /// See [`Worlds::touch`].
+    #[inline]
+    pub fn touch_record(&self, hash: u64, slot: u64) -> u64 {
+        if slot == 0 || slot >> 32 != hash >> 32 {
+            return 0;
+        }
+        self.record(slot as u32 - 1).0.first().copied().unwrap_or(0)
     }
 
     /// The number of a world, if there is such a world.

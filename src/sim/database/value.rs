@@ -71,6 +71,20 @@ impl Row {
         self.values.get(index)
     }
 
+    /// The row with those of its columns alone that are so named; names are compared without case.
+    pub fn only(&self, names: &[&str]) -> Row {
+        let is_kept = |column: &str| names.iter().any(|name| name.eq_ignore_ascii_case(column));
+        let kept = self.columns.iter().zip(self.values.iter());
+        let (columns, values): (Vec<String>, Vec<Value>) = kept
+            .filter(|(column, _)| is_kept(column))
+            .map(|(column, value)| (column.clone(), value.clone()))
+            .unzip();
+        Row {
+            columns: columns.into(),
+            values: values.into(),
+        }
+    }
+
     /// The names of the columns, in the order of the table's definition.
     pub fn columns(&self) -> &[String] {
         &self.columns
