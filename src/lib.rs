@@ -56,6 +56,7 @@ pub mod scenario;
 pub mod search;
 pub mod session;
 pub mod sim;
+pub mod sorted;
 pub mod timeline;
 #[cfg(feature = "ui")]
 pub mod ui;

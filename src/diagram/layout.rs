@@ -90,7 +90,7 @@ fn place_in_gap(
         .map(|event| event.at)
         .chain(ticks.iter().copied())
         .collect();
-    times.sort_unstable();
+    crate::sorted::sort(&mut times);
     times.dedup();
     let mut below = vec![0; events.len()];
     for at in times {

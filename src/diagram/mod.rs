@@ -57,12 +57,12 @@ mod sentence;
 mod table;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
 use crate::sim::action::{ClientId, ServerId, Who};
 use crate::sim::client::protocol::Request;
 use crate::sim::setup::Setup;
+use crate::sorted::{SortedMap, SortedSet};
 use crate::timeline::Entry;
 
 pub use layout::LanePlaces;
@@ -94,7 +94,7 @@ pub struct Diagram {
     /// What each part brought about, in the order in which it was drawn.
     effects: Vec<Vec<PartId>>,
     /// What later events go on with: open bars, requests without a reply, tokens under way.
-    open: BTreeMap<Slot, PartId>,
+    open: SortedMap<Slot, PartId>,
     /// How to take changes to `open` and to earlier parts back, in order.
     undo: Vec<Undo>,
     /// The open parts before every [`CHECKPOINT_EVERY`]th row.
@@ -238,7 +238,7 @@ impl Diagram {
             rows: Vec::new(),
             parts: Vec::new(),
             effects: Vec::new(),
-            open: BTreeMap::new(),
+            open: SortedMap::new(),
             undo: Vec::new(),
             checkpoints: Vec::new(),
         };
@@ -388,7 +388,9 @@ impl Diagram {
                 })
             })
             .collect();
-        parts.sort_by_key(|shown| (!shown.part.is_bar(), !shown.part.is_arrow(), shown.id));
+        crate::sorted::sort_by_key(&mut parts, |shown| {
+            (!shown.part.is_bar(), !shown.part.is_arrow(), shown.id)
+        });
         Picture {
             rows: (first..end)
                 .map(|action| self.row_shown(action, cursor))
@@ -415,7 +417,7 @@ impl Diagram {
                 .get(checkpoint)
                 .map_or(&[][..], Vec::as_slice),
         };
-        let open: BTreeSet<PartId> = open.iter().copied().collect();
+        let open: SortedSet<PartId> = open.iter().copied().collect();
         open.into_iter()
             .chain((from..parts_before(end)).map(|place| PartId(place as u32)))
     }
@@ -436,7 +438,7 @@ impl Diagram {
     /// A part's causes and their causes, its effects and theirs, and itself, in the order in which they were drawn; from a
     /// request over the lease and the reply to the belief, the gap and the stale write. At most [`MOST_RELATED`].
     pub fn related(&self, part: PartId) -> Vec<PartId> {
-        let mut found = BTreeSet::new();
+        let mut found = SortedSet::new();
         self.follow(part, &mut found, |id| &self.parts[id.0 as usize].causes);
         let causes = std::mem::take(&mut found);
         self.follow(part, &mut found, |id| &self.effects[id.0 as usize]);
@@ -447,7 +449,7 @@ impl Diagram {
     fn follow<'a>(
         &'a self,
         from: PartId,
-        found: &mut BTreeSet<PartId>,
+        found: &mut SortedSet<PartId>,
         next: impl Fn(PartId) -> &'a [PartId],
     ) {
         let mut ahead = vec![from];
@@ -524,7 +526,7 @@ fn table_names(setup: &Setup) -> Option<String> {
         .flatten()
         .map(|column| column.table.as_str())
         .collect();
-    names.sort_unstable();
+    crate::sorted::sort(&mut names);
     names.dedup();
     (!names.is_empty()).then(|| names.join(", "))
 }

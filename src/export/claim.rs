@@ -196,7 +196,7 @@ fn taken(setup: &Setup, timeline: &Timeline) -> Vec<(Vec<u8>, usize)> {
         .into_iter()
         .map(|((key, _), place)| (key.to_vec(), place))
         .collect();
-    taken.sort_by_key(|(_, place)| *place);
+    crate::sorted::sort_by_key(&mut taken, |(_, place)| *place);
     taken
 }
 
@@ -310,7 +310,9 @@ impl<'a> Asked<'a> {
                 drawn.push((attempt, place, element));
             }
         }
-        drawn.sort_by_key(|(attempt, place, _)| taken.get(attempt).copied().unwrap_or(*place));
+        crate::sorted::sort_by_key(&mut drawn, |(attempt, place, _)| {
+            taken.get(attempt).copied().unwrap_or(*place)
+        });
         let actions: Vec<(usize, Option<usize>)> = drawn
             .iter()
             .map(|(_, place, element)| (*place, *element))

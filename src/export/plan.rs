@@ -13,7 +13,7 @@
 //! Steps of one client follow one another by themselves; wherever the schedule goes on with somebody else there is one latch,
 //! named after what it waits for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::link;
 use crate::scenario::Reading;
@@ -25,6 +25,7 @@ use crate::sim::setup::Setup;
 use crate::sim::store::{Cause, Value as StoreValue};
 use crate::sim::time::in_words;
 use crate::sim::world::World;
+use crate::sorted::SortedMap;
 use crate::timeline::{Entry, Timeline};
 
 use super::Refusal;
@@ -96,7 +97,7 @@ pub(super) enum Move<'a> {
         /// What `me` is.
         me: String,
         /// The client's parameters.
-        parameters: &'a BTreeMap<String, Value>,
+        parameters: &'a SortedMap<String, Value>,
     },
     /// Sends the request of the next step and sees the reply.
     Step(&'a str),
@@ -361,7 +362,7 @@ impl<'a> Builder<'a> {
                 keys.push(key.clone());
             }
         }
-        keys.sort();
+        crate::sorted::sort(&mut keys);
         keys.dedup();
         let end = timeline.moment(timeline.len()).world;
         let mut tables: Vec<String> = start
@@ -370,7 +371,7 @@ impl<'a> Builder<'a> {
             .chain(end.database.tables())
             .map(|table| table.name().to_owned())
             .collect();
-        tables.sort();
+        crate::sorted::sort(&mut tables);
         tables.dedup();
         let claims = claims(setup, timeline);
         let counts_sales = |claim: &Claim| {
@@ -874,7 +875,7 @@ fn depends_on_time(reading: &Reading, timeline: &Timeline) -> BTreeSet<usize> {
 }
 
 /// A console's request with the client's values in place of its variables.
-fn with_values(request: &Request, values: &BTreeMap<String, Value>) -> Request {
+fn with_values(request: &Request, values: &SortedMap<String, Value>) -> Request {
     let fill = |arguments: &[Argument]| {
         let filled = arguments.iter().map(|argument| match argument {
             Argument::Variable(name) => values

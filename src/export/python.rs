@@ -683,7 +683,7 @@ impl Printer<'_, '_> {
         client: &str,
         routine: &Routine<'_>,
         name: &str,
-        parameters: &std::collections::BTreeMap<String, Value>,
+        parameters: &crate::sorted::SortedMap<String, Value>,
     ) {
         let mut given: Vec<Laid> = Vec::new();
         given.extend(routine.store.then(|| leaf(format!("{client}.redis"))));
@@ -1149,7 +1149,7 @@ fn call(call: &Call<'_>, shape: Shape, indent: usize, redis: &str, mysql: &str) 
             };
             let mut items = vec![leaf(mysql), leaf(statement_text(statement, indent))];
             let mut names: Vec<&String> = statement.variables().iter().collect();
-            names.sort();
+            crate::sorted::sort(&mut names);
             names.dedup();
             items.extend(
                 names

@@ -1,6 +1,6 @@
 //! A test for vitest, with ioredis and mysql2.
 
-use std::collections::BTreeMap;
+use crate::sorted::SortedMap;
 
 use crate::sim::client::protocol::{Argument, Element, Request};
 use crate::sim::database::{SqlReply, Statement, Value as SqlValue};
@@ -667,7 +667,7 @@ impl Printer<'_, '_> {
         client: &str,
         routine: &Routine<'_>,
         name: &str,
-        parameters: &BTreeMap<String, Value>,
+        parameters: &SortedMap<String, Value>,
     ) {
         let mut given: Vec<Laid> = Vec::new();
         given.extend((routine.store || routine.database).then(|| leaf(client)));

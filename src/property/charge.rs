@@ -3,8 +3,6 @@
 //! All three go by order, and an order may be several clients' work. What is owed is judged when every client that worked on the
 //! order has ended its run, or the schedule ends.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::findings::{Findings, Here, name_of};
 use super::stock::protocol_of;
 use super::told::Told;
@@ -13,19 +11,20 @@ use crate::sim::action::{ClientId, Who};
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::setup::Setup;
 use crate::sim::time::in_words;
+use crate::sorted::{SortedMap, SortedSet};
 
 /// What is remembered of every order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ChargeMemory {
-    orders: BTreeMap<String, Order>,
+    orders: SortedMap<String, Order>,
     /// Clients that sold units to no order although their protocol charges, in a run that goes on.
-    nameless: BTreeMap<ClientId, u64>,
+    nameless: SortedMap<ClientId, u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Order {
     /// Charges that were not given back, and who made them.
-    standing: BTreeMap<String, Charge>,
+    standing: SortedMap<String, Charge>,
     /// Whether a charge was ever given back.
     refunded: bool,
     /// Whether it was ever charged.
@@ -33,9 +32,9 @@ struct Order {
     /// Units that it got.
     sold: u64,
     /// Clients that worked on it in a run that goes on.
-    open: BTreeSet<ClientId>,
+    open: SortedSet<ClientId>,
     /// Those of them that crashed.
-    crashed: BTreeSet<ClientId>,
+    crashed: SortedSet<ClientId>,
     last: Told<(usize, u64)>,
 }
 
@@ -136,7 +135,7 @@ impl ChargeMemory {
                 order.sold = order.sold.saturating_add(units);
             }
             None if charges(here.setup, client) => {
-                let sold = self.nameless.entry(client).or_default();
+                let sold = self.nameless.or_default(client);
                 *sold = sold.saturating_add(units);
             }
             None => {}
@@ -144,7 +143,7 @@ impl ChargeMemory {
     }
 
     fn worked_on(&mut self, here: Here<'_>, who: Who, name: &str) -> &mut Order {
-        let order = self.orders.entry(name.to_string()).or_default();
+        let order = self.orders.or_default(name.to_string());
         order.open.extend(client_of(who));
         order.last = Told((here.action, here.at));
         order
@@ -165,7 +164,7 @@ impl ChargeMemory {
                 ),
             );
         }
-        for (name, order) in &mut self.orders {
+        for (name, order) in self.orders.iter_mut() {
             order.crashed.remove(&client);
             if order.open.remove(&client) && order.open.is_empty() {
                 judge(here, findings, name, order, client);
@@ -199,7 +198,7 @@ impl ChargeMemory {
     }
 
     /// Clients that are at work on an order for which the property is not settled, and that live.
-    pub fn at_work(&self, setup: &Setup, property: Property) -> BTreeSet<ClientId> {
+    pub fn at_work(&self, setup: &Setup, property: Property) -> SortedSet<ClientId> {
         self.orders
             .iter()
             .filter(|(name, order)| open_break(setup, property, name, order).is_some())

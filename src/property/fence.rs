@@ -4,19 +4,18 @@
 //! newer holder's is in order, and tests nothing; one that missing stock stopped tests nothing either, and the ledger says what
 //! the fence would have done.
 
-use std::collections::BTreeMap;
-
 use super::Property;
 use super::findings::{Findings, Here};
 use super::ledger::RowWrite;
 use super::lock::{Acquisition, Holder};
 use super::told::Told;
 use crate::sim::action::ClientId;
+use crate::sorted::SortedMap;
 
 /// What is remembered of the rows that the watched lock protects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FenceMemory {
-    rows: BTreeMap<String, RowMemory>,
+    rows: SortedMap<String, RowMemory>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -44,7 +43,7 @@ pub(super) struct HeldWrite<'a> {
 impl FenceMemory {
     /// Judges a committed write of a holder, and remembers it.
     pub fn wrote(&mut self, here: Here<'_>, findings: &mut Findings, write: &HeldWrite<'_>) {
-        let memory = self.rows.entry(write.row.identity.clone()).or_default();
+        let memory = self.rows.or_default(write.row.identity.clone());
         let own = write.holder.acquisition;
         let is_older = memory.newest.is_some_and(|newest| own < newest);
         if write.row.accepted {

@@ -1,13 +1,12 @@
 //! What has been found so far: which properties are broken, and which were put to the test.
 
-use std::collections::BTreeMap;
-
 use super::told::Told;
 use super::{Break, Property};
 use crate::sim::action::{ClientId, Who};
 use crate::sim::setup::Setup;
 use crate::sim::time::in_words;
 use crate::sim::world::World;
+use crate::sorted::SortedMap;
 
 /// The moment that is looked at, and the names for what is seen.
 #[derive(Clone, Copy)]
@@ -52,8 +51,8 @@ pub(super) fn name_of(setup: &Setup, client: ClientId) -> &str {
 /// The first break of each property, and what first put it to the test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Findings {
-    broken: BTreeMap<Property, Told<Break>>,
-    tested: BTreeMap<Property, Told<String>>,
+    broken: SortedMap<Property, Told<Break>>,
+    tested: SortedMap<Property, Told<String>>,
 }
 
 impl Findings {
@@ -66,7 +65,7 @@ impl Findings {
         tokens: Vec<i64>,
         because: String,
     ) {
-        self.broken.entry(property).or_insert_with(|| {
+        self.broken.or_insert_with(property, || {
             Told(Break {
                 action: here.action,
                 at: here.at,
@@ -79,9 +78,7 @@ impl Findings {
 
     /// Keeps what put the property to the test, unless something did before.
     pub fn tested(&mut self, property: Property, because: impl FnOnce() -> String) {
-        self.tested
-            .entry(property)
-            .or_insert_with(|| Told(because()));
+        self.tested.or_insert_with(property, || Told(because()));
     }
 
     /// Forgets breaks of other properties, and what put any to the test.

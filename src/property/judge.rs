@@ -1,7 +1,5 @@
 //! The judge: shows each event to every group of properties, and gives their verdicts.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::charge::{ChargeMemory, somebody_charges};
 use super::fence::{FenceMemory, HeldWrite};
 use super::findings::{Findings, Here, name_of};
@@ -19,6 +17,7 @@ use crate::sim::setup::{Setup, Watch};
 use crate::sim::store::reply::Reply;
 use crate::sim::store::{Cause, KeyState};
 use crate::sim::world::World;
+use crate::sorted::{SortedMap, SortedSet};
 
 /// What the properties remember of a schedule, and no more of its history than a later verdict depends on: two judges are equal
 /// when nothing that may still happen could tell their verdicts apart. Words and times for sentences take no part in that.
@@ -29,9 +28,9 @@ pub struct Judge {
     stock: StockMemory,
     charges: ChargeMemory,
     /// Writes in transactions that are still open.
-    uncommitted: BTreeMap<Who, Vec<HeldRow>>,
+    uncommitted: SortedMap<Who, Vec<HeldRow>>,
     /// Clients whose latest request was typed at their console.
-    at_console: BTreeSet<ClientId>,
+    at_console: SortedSet<ClientId>,
     /// Whether takings keep the numbers that they were given; see [`Judge::keep_numbers`].
     keeps_numbers: bool,
     /// Requests that are under way, the oldest first.
@@ -76,7 +75,7 @@ struct Asked {
     /// The tokens that it drew, by watch line.
     drawn: Vec<(usize, i64)>,
     /// What it made of watched locks, by watch line.
-    left: BTreeMap<usize, Option<KeyState>>,
+    left: SortedMap<usize, Option<KeyState>>,
     /// Whether the step asks for a lock, by key.
     asks_for: Option<Vec<u8>>,
 }
@@ -89,8 +88,8 @@ impl Judge {
             lines: vec![Line::default(); setup.watches.len()],
             stock: StockMemory::default(),
             charges: ChargeMemory::default(),
-            uncommitted: BTreeMap::new(),
-            at_console: BTreeSet::new(),
+            uncommitted: SortedMap::new(),
+            at_console: SortedSet::new(),
             keeps_numbers: false,
             under_way: Vec::new(),
         }
@@ -171,7 +170,7 @@ impl Judge {
         after: &World,
     ) -> Vec<LedgerEntry> {
         let mut ledger = Vec::new();
-        let mut asked = BTreeMap::new();
+        let mut asked = SortedMap::new();
         let mut here = Here {
             setup,
             world: after,
@@ -195,7 +194,7 @@ impl Judge {
         &mut self,
         here: Here<'_>,
         fact: &Fact,
-        asked: &mut BTreeMap<Who, Asked>,
+        asked: &mut SortedMap<Who, Asked>,
         ledger: &mut Vec<LedgerEntry>,
     ) {
         match fact {
@@ -432,7 +431,7 @@ impl Judge {
         &mut self,
         here: Here<'_>,
         change: &KeyChange<'_>,
-        asked: &mut BTreeMap<Who, Asked>,
+        asked: &mut SortedMap<Who, Asked>,
     ) {
         for place in 0..self.lines.len() {
             let watch = &here.setup.watches[place];
@@ -446,7 +445,7 @@ impl Judge {
                 && let Some(who @ Who::Client(client)) = change.who
                 && let Some(token) = drawn_by(here.setup, client, change)
             {
-                asked.entry(who).or_default().drawn.push((place, token));
+                asked.or_default(who).drawn.push((place, token));
             }
         }
     }
@@ -525,7 +524,7 @@ impl Judge {
                 late: late.is_some(),
             };
             if in_transaction {
-                self.uncommitted.entry(who).or_default().push(held);
+                self.uncommitted.or_default(who).push(held);
             } else {
                 ledger.push(self.count(here, who, &held));
             }
@@ -574,7 +573,7 @@ impl Judge {
     }
 
     fn count_stock(&mut self, here: Here<'_>, who: Who, held: &HeldRow) {
-        let columns: BTreeSet<_> = here
+        let columns: SortedSet<_> = here
             .setup
             .watches
             .iter()
@@ -603,7 +602,7 @@ impl Judge {
     }
 
     /// Clients whose transactions hold writes on watched stock.
-    fn holding_stock(&self, setup: &Setup) -> BTreeSet<ClientId> {
+    fn holding_stock(&self, setup: &Setup) -> SortedSet<ClientId> {
         self.uncommitted
             .iter()
             .filter(|(_, rows)| {
@@ -788,7 +787,7 @@ impl Judge {
 }
 
 /// `A is`, `A and B are`.
-fn are(setup: &Setup, clients: &BTreeSet<ClientId>) -> String {
+fn are(setup: &Setup, clients: &SortedSet<ClientId>) -> String {
     let names: Vec<&str> = clients
         .iter()
         .map(|client| name_of(setup, *client))

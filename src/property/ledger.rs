@@ -4,13 +4,12 @@
 //! was, and those that did not hold are why: `no stock`, `fenced`, another condition, or no such row at all. So the ledger can
 //! say what the fence would have done where something else stopped a write.
 
-use std::collections::BTreeSet;
-
 use super::findings::Here;
 use super::{JudgedCondition, LedgerEntry, Reason, Role};
 use crate::sim::action::Who;
 use crate::sim::database::{Database, RowFact, SqlError, Statement, TableView, Value, WriteFact};
 use crate::sim::setup::{Column, Setup};
+use crate::sorted::SortedSet;
 
 /// What a statement did to one row, or that there was none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -124,7 +123,7 @@ impl RowWrite {
                 Role::Other => Reason::Condition(condition.text.clone()),
             })
             .collect();
-        reasons.sort();
+        crate::sorted::sort(&mut reasons);
         reasons.dedup();
         reasons
     }
@@ -236,7 +235,7 @@ fn watched_values(setup: &Setup, write: &WriteFact, row: &RowFact) -> Vec<Column
         Value::Text(text) => text.parse().ok(),
         value => value.as_i64(),
     };
-    let columns: BTreeSet<&str> = setup
+    let columns: SortedSet<&str> = setup
         .watches
         .iter()
         .flat_map(|watch| [&watch.stock, &watch.fence])

@@ -11,14 +11,13 @@
 //!   A's acquisition:  live           not live             no longer A's
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Property;
 use super::findings::{Findings, Here};
 use super::told::Told;
 use crate::sim::action::{ClientId, Who};
 use crate::sim::store::{Cause, KeyState, find_command, quote_argument};
 use crate::sim::time::in_words;
+use crate::sorted::{SortedMap, SortedSet};
 
 /// The place of a taking in the order of takings. Only the order counts: numbers are given anew as soon as nothing
 /// can tell them apart.
@@ -29,11 +28,11 @@ pub(super) struct Acquisition(pub u32);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct LockMemory {
     live: Option<Lease>,
-    current: BTreeMap<ClientId, Acquisition>,
-    believers: BTreeSet<ClientId>,
+    current: SortedMap<ClientId, Acquisition>,
+    believers: SortedSet<ClientId>,
     next: Acquisition,
     last_believer: Option<ClientId>,
-    endings: Told<BTreeMap<ClientId, Ending>>,
+    endings: Told<SortedMap<ClientId, Ending>>,
 }
 
 /// An acquisition whose key is there.
@@ -387,7 +386,7 @@ impl LockMemory {
     }
 
     /// The acquisitions that may still be compared with others: the live one, and those that are a client's.
-    pub fn acquisitions_in_play(&self) -> BTreeSet<Acquisition> {
+    pub fn acquisitions_in_play(&self) -> SortedSet<Acquisition> {
         let live = self.live.map(|lease| lease.acquisition);
         self.current.values().copied().chain(live).collect()
     }

@@ -6,7 +6,6 @@
     reason = "clippy takes only a plain `cfg(test)` for a test"
 )]
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use proptest::prelude::*;
@@ -20,12 +19,13 @@ use crate::sim::event::{Event, Fact};
 use crate::sim::setup::Setup;
 use crate::sim::step::{refusal, step};
 use crate::sim::world::World;
+use crate::sorted::SortedMap;
 
 /// Every taking, draw and write of a schedule, numbered from its start.
 #[derive(Default)]
 struct History {
     takings: u32,
-    current: BTreeMap<ClientId, u32>,
+    current: SortedMap<ClientId, u32>,
     draws: Vec<(u32, i64)>,
     writes: Vec<(String, u32)>,
     unordered: bool,
@@ -194,7 +194,7 @@ proptest! {
         let mut judge = Judge::new(&setup, &world);
         judge.observe(&setup, 0, &events, &world);
         let mut history = History::default();
-        let mut broken: BTreeMap<Property, Break> = BTreeMap::new();
+        let mut broken: SortedMap<Property, Break> = SortedMap::new();
         for (place, pick) in picks.into_iter().enumerate() {
             let action = choose(&setup, &world, pick);
             let (next, events) = step(&setup, &world, &action);

@@ -4,8 +4,6 @@
 //! write; they are compared when nobody is between the two. What is typed at a console is neither bought nor sold: it only
 //! changes what the count starts from.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::findings::{Findings, Here, name_of};
 use super::ledger::RowWrite;
 use super::told::Told;
@@ -13,20 +11,21 @@ use super::{Break, Property, Role};
 use crate::sim::action::{ClientId, Who};
 use crate::sim::client::protocol::{Effect, Protocol, Request};
 use crate::sim::setup::Setup;
+use crate::sorted::{SortedMap, SortedSet};
 
 /// What is remembered of the watched stock, of all watched columns together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct StockMemory {
     /// Units that a client's statements took and that it has not sold; negative: sold and not taken.
-    balance: BTreeMap<ClientId, i64>,
+    balance: SortedMap<ClientId, i64>,
     /// Clients whose write was accepted and who have not seen the reply.
-    waiting: BTreeSet<ClientId>,
+    waiting: SortedSet<ClientId>,
     /// Clients that took or sold units in a run that goes on, and may still settle the two.
-    open: BTreeSet<ClientId>,
+    open: SortedSet<ClientId>,
     /// Clients that crashed before they settled.
-    crashed: BTreeSet<ClientId>,
+    crashed: SortedSet<ClientId>,
     /// Of those, the ones that began anew and whose run goes on.
-    recovering: BTreeSet<ClientId>,
+    recovering: SortedSet<ClientId>,
     /// Whether any unit was taken or sold.
     moved: bool,
     told: Told<Figures>,
@@ -132,7 +131,7 @@ impl StockMemory {
     }
 
     fn change_balance(&mut self, client: ClientId, by: i64) {
-        let balance = self.balance.entry(client).or_default();
+        let balance = self.balance.or_default(client);
         *balance = balance.saturating_add(by);
         if *balance == 0 {
             self.balance.remove(&client);
@@ -140,7 +139,7 @@ impl StockMemory {
     }
 
     /// Who may still settle: `holding` are clients whose transactions hold uncommitted writes on the stock.
-    fn unsettled(&self, setup: &Setup, holding: &BTreeSet<ClientId>) -> BTreeSet<ClientId> {
+    fn unsettled(&self, setup: &Setup, holding: &SortedSet<ClientId>) -> SortedSet<ClientId> {
         let open = self
             .open
             .iter()
@@ -162,7 +161,7 @@ impl StockMemory {
     }
 
     /// At the end of an action: compares stock with sales where nobody is between the two.
-    pub fn settle(&self, here: Here<'_>, findings: &mut Findings, holding: &BTreeSet<ClientId>) {
+    pub fn settle(&self, here: Here<'_>, findings: &mut Findings, holding: &SortedSet<ClientId>) {
         if self.gap() != 0 && self.unsettled(here.setup, holding).is_empty() {
             findings.broke(
                 here,
@@ -190,8 +189,8 @@ impl StockMemory {
     pub fn unsettled_and_alive(
         &self,
         setup: &Setup,
-        holding: &BTreeSet<ClientId>,
-    ) -> BTreeSet<ClientId> {
+        holding: &SortedSet<ClientId>,
+    ) -> SortedSet<ClientId> {
         self.unsettled(setup, holding)
             .difference(&self.crashed)
             .copied()

@@ -3,27 +3,27 @@
 //! A token is drawn when a client's request makes the watched counter grow, or, where a protocol says `draws {token}`, when the
 //! client sees it. A counter or a row that was set before the schedule is no history: what counts is what the schedule drew.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Property;
 use super::findings::{Findings, Here};
 use super::lock::Acquisition;
 use crate::sim::action::ClientId;
+use crate::sorted::{SortedMap, SortedSet};
 
 /// What is remembered of the tokens that were drawn for one watched lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct TokenMemory {
     /// Every token, and who was handed it first. Shared between judges, as it grows with the schedule.
-    handed: Arc<BTreeMap<i64, ClientId>>,
+    handed: Arc<SortedMap<i64, ClientId>>,
     /// The smallest and the largest token that was drawn for each acquisition.
-    drawn: BTreeMap<Acquisition, Extremes>,
+    drawn: SortedMap<Acquisition, Extremes>,
     /// The tokens that a client drew for its acquisition; it may be told of them again.
-    own: BTreeMap<ClientId, BTreeSet<i64>>,
+    own: SortedMap<ClientId, SortedSet<i64>>,
     /// Tokens that a client drew before it took the lock; its next taking is what they are for.
-    early: BTreeMap<ClientId, BTreeSet<i64>>,
+    early: SortedMap<ClientId, SortedSet<i64>>,
     /// The latest token of each client.
-    latest: BTreeMap<ClientId, i64>,
+    latest: SortedMap<ClientId, i64>,
 }
 
 /// The smallest and the largest of some tokens, and who drew them.
@@ -70,7 +70,7 @@ impl TokenMemory {
         match acquisition {
             Some(acquisition) => self.drew_for(here, findings, client, token, acquisition),
             None => {
-                self.early.entry(client).or_default().insert(token);
+                self.early.or_default(client).insert(token);
             }
         }
         if !self.handed.contains_key(&token) {
@@ -88,12 +88,10 @@ impl TokenMemory {
         acquisition: Acquisition,
     ) {
         self.judge_order(here, findings, client, token, acquisition);
-        self.own.entry(client).or_default().insert(token);
+        self.own.or_default(client).insert(token);
         let drawn = Extremes::of(token, client);
-        self.drawn
-            .entry(acquisition)
-            .and_modify(|extremes| *extremes = extremes.and(drawn))
-            .or_insert(drawn);
+        let extremes = self.drawn.or_insert_with(acquisition, || drawn);
+        *extremes = extremes.and(drawn);
     }
 
     /// Forgets what only the order of tokens, or only their being handed out once, depends on.
@@ -188,10 +186,10 @@ impl TokenMemory {
         acquisition: Acquisition,
     ) {
         let name = here.name(client);
-        let older = self.drawn.range(..acquisition);
+        let older = self.drawn.before_key(&acquisition);
         let most = older.map(|(_, extremes)| extremes.most).max();
         let after = Acquisition(acquisition.0 + 1);
-        let newer = self.drawn.range(after..);
+        let newer = self.drawn.from_key(&after);
         let least = newer.map(|(_, extremes)| extremes.least).min();
         if let Some((drawn, other)) = most.filter(|(drawn, _)| *drawn > token) {
             let because = format!(
@@ -238,10 +236,8 @@ impl TokenMemory {
     /// Gives every acquisition its new number.
     pub fn renumber(&mut self, new: impl Fn(Acquisition) -> Acquisition) {
         for (acquisition, drawn) in std::mem::take(&mut self.drawn) {
-            self.drawn
-                .entry(new(acquisition))
-                .and_modify(|extremes| *extremes = extremes.and(drawn))
-                .or_insert(drawn);
+            let extremes = self.drawn.or_insert_with(new(acquisition), || drawn);
+            *extremes = extremes.and(drawn);
         }
     }
 }

@@ -71,7 +71,7 @@ pub fn differences(reading: &Reading, timeline: &Timeline) -> Vec<Difference> {
         })
     });
     let mut all: Vec<Difference> = schedule.chain(expectations).collect();
-    all.sort_by_key(|difference| difference.line);
+    crate::sorted::sort_by_key(&mut all, |difference| difference.line);
     all
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Every change needs a text whose lines can be read; that it still makes sense afterwards is found when it is read again.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::sorted::SortedMap;
 use crate::timeline::Timeline;
 
 use super::check::End;
@@ -71,7 +71,7 @@ impl Editor {
     /// The text with all changes made.
     fn finish(mut self) -> String {
         // From the end, so that the lines before stay where they are.
-        self.changes.sort_by_key(|(from, to, _)| (*from, *to));
+        crate::sorted::sort_by_key(&mut self.changes, |(from, to, _)| (*from, *to));
         self.changes.dedup();
         for (from, to, lines) in self.changes.into_iter().rev() {
             let to = to.min(self.lines.len());
@@ -347,7 +347,9 @@ pub fn rename_client(text: &str, name: &str, new: &str) -> Edited {
         }
     }
     // From the end of each line, so that what stands before stays where it is.
-    names.sort_by_key(|place| std::cmp::Reverse((place.line, place.start)));
+    crate::sorted::sort_by_key(&mut names, |place| {
+        std::cmp::Reverse((place.line, place.start))
+    });
     for place in names {
         if let Some(line) = editor.lines.get_mut(place.line.saturating_sub(1))
             && line.get(place.start..place.end) == Some(name)
@@ -597,7 +599,7 @@ fn add_library_protocol(text: &str, protocol: &LibraryProtocol) -> Edited {
                 .collect(),
         );
     }
-    let mut renamed = BTreeMap::new();
+    let mut renamed = SortedMap::new();
     let taken = editor.scripts();
     for script in &protocol.scripts {
         let lines: Vec<String> = to_lines(script.text);
@@ -629,7 +631,7 @@ fn add_library_protocol(text: &str, protocol: &LibraryProtocol) -> Edited {
 
 impl Editor {
     /// The definition of each table, by its name.
-    fn tables(&self) -> BTreeMap<String, String> {
+    fn tables(&self) -> SortedMap<String, String> {
         let table = |block: &Block| match &block.kind {
             BlockKind::Table(table) => {
                 let lines = things(&table.definition).map(|line| line.text.as_str());
@@ -644,7 +646,7 @@ impl Editor {
     }
 
     /// The lines of each script, by its name.
-    fn scripts(&self) -> BTreeMap<String, Vec<String>> {
+    fn scripts(&self) -> SortedMap<String, Vec<String>> {
         let script = |block: &Block| match &block.kind {
             BlockKind::Script { name, .. } => {
                 let lines = self.lines.get(block.place.line..block.place.last);
@@ -656,7 +658,7 @@ impl Editor {
     }
 
     /// A `watch` line without the roles of columns that are not there; nothing where none is left, or the text has it already.
-    fn watch_line(&self, line: &str, tables: &BTreeMap<String, String>) -> Option<Vec<String>> {
+    fn watch_line(&self, line: &str, tables: &SortedMap<String, String>) -> Option<Vec<String>> {
         let tree = parse_only(line).ok()?;
         let BlockKind::Watch(roles) = &things(&tree.items).next()?.kind else {
             return None;
@@ -706,7 +708,7 @@ fn with_header(mut lines: Vec<String>, old: &str, new: &str) -> Vec<String> {
 }
 
 /// A line in which the scripts that EVAL and its like name have their new names.
-fn with_scripts_renamed(line: &str, renamed: &BTreeMap<String, String>) -> String {
+fn with_scripts_renamed(line: &str, renamed: &SortedMap<String, String>) -> String {
     let mut words: Vec<&str> = line.split(' ').collect();
     let is_before_script = |word: &str| {
         let words = ["EVAL", "EVAL_RO", "EVALSHA", "EVALSHA_RO", "LOAD", "EXISTS"];

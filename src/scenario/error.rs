@@ -175,7 +175,7 @@ impl<'a> Errors<'a> {
 
     /// All of them in the order of the text; the last one says how many were left out.
     pub fn finish(mut self) -> Vec<TextError> {
-        self.found.sort_by_key(|error| (error.line, error.column));
+        crate::sorted::sort_by_key(&mut self.found, |error| (error.line, error.column));
         if let Some(last) = self.found.last().filter(|_| self.left_out > 0).cloned() {
             let message = format!("{} more errors are not shown", self.left_out);
             self.found.push(TextError {

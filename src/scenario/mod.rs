@@ -204,7 +204,7 @@ pub fn check(text: &str) -> Result<Vec<check::Difference>, Vec<TextError>> {
     for search in &reading.searches {
         differences.extend(difference_of_search(text, &reading, search)?);
     }
-    differences.sort_by_key(|difference| difference.line);
+    crate::sorted::sort_by_key(&mut differences, |difference| difference.line);
     Ok(differences)
 }
 

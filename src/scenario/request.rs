@@ -1,10 +1,9 @@
 //! What is sent, and to whom: the first word of a request decides.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::Statement;
 use crate::sim::store;
+use crate::sorted::{SortedMap, SortedSet};
 
 use super::error::{Errors, Place, quoted};
 use super::limits;
@@ -42,7 +41,7 @@ const STATEMENTS: [&str; 27] = [
 ];
 
 /// Lua scripts by name.
-pub(super) type Scripts = BTreeMap<String, Vec<u8>>;
+pub(super) type Scripts = SortedMap<String, Vec<u8>>;
 
 /// A line of a request, and where it stands.
 #[derive(Clone, Copy)]
@@ -350,7 +349,7 @@ pub(super) fn variable_of(argument: &Argument) -> Option<&str> {
 /// Complains about a variable that has no value.
 pub(super) fn check_variable(
     name: &str,
-    known: &BTreeSet<String>,
+    known: &SortedSet<String>,
     place: Place,
     errors: &mut Errors<'_>,
 ) -> Option<()> {

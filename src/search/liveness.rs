@@ -1,17 +1,16 @@
 //! Which variables of a client a later step may still read: a backward pass over each protocol.
 
-use std::collections::BTreeSet;
-
 use crate::sim::client::protocol::{Argument, Clause, Effect, Flow, Protocol, Request};
 use crate::sim::client::{AfterSleep, Client, Place};
 use crate::sim::setup::Setup;
+use crate::sorted::SortedSet;
 
 /// For each client, the variables that may be read from before each step on, and the same for a compensation.
 pub(super) struct Liveness {
     /// By client: its protocol's steps, each with the variables that are alive before it.
-    before: Vec<Vec<BTreeSet<String>>>,
+    before: Vec<Vec<SortedSet<String>>>,
     /// By client and step: the variables that the step's clauses and what follows may read once the reply is there.
-    after: Vec<Vec<BTreeSet<String>>>,
+    after: Vec<Vec<SortedSet<String>>>,
 }
 
 impl Liveness {
@@ -29,7 +28,7 @@ impl Liveness {
 
     /// Whether the client may still read the variable.
     pub fn is_alive(&self, place: usize, client: &Client, name: &str) -> bool {
-        let contains = |steps: &[Vec<BTreeSet<String>>], step: usize| {
+        let contains = |steps: &[Vec<SortedSet<String>>], step: usize| {
             steps
                 .get(place)
                 .and_then(|steps| steps.get(step))
@@ -59,12 +58,12 @@ impl Liveness {
     }
 }
 
-type Alive = Vec<BTreeSet<String>>;
+type Alive = Vec<SortedSet<String>>;
 
 fn of_protocol(protocol: &Protocol) -> (Alive, Alive) {
     let steps = protocol.steps.len();
-    let mut before = vec![BTreeSet::new(); steps];
-    let mut after = vec![BTreeSet::new(); steps];
+    let mut before = vec![SortedSet::new(); steps];
+    let mut after = vec![SortedSet::new(); steps];
     // Sets only grow, so that this ends after as many rounds as there are steps and variables.
     loop {
         let mut grew = false;
@@ -92,7 +91,7 @@ fn after_reply(
     place: usize,
     before: &Alive,
     clause: Option<&Clause>,
-) -> BTreeSet<String> {
+) -> SortedSet<String> {
     let targets: Vec<usize> = match clause.map(|clause| &clause.flow) {
         None | Some(Flow::Next) => protocol.following(Some(place)).into_iter().collect(),
         Some(Flow::Retry { .. }) => vec![place],
@@ -106,7 +105,7 @@ fn after_reply(
 
 /// What a clause reads itself or leaves to be read, without what it binds first: a clause that binds takes only answers that give
 /// each of its names a value.
-fn read_by_clause(clause: &Clause, follows: BTreeSet<String>) -> BTreeSet<String> {
+fn read_by_clause(clause: &Clause, follows: SortedSet<String>) -> SortedSet<String> {
     let mut alive = follows;
     for effect in &clause.effects {
         match effect {

@@ -347,7 +347,7 @@ impl Rules {
             .chain(world.database.next_deadline())
             .chain(beliefs)
             .collect();
-        all.sort_unstable();
+        crate::sorted::sort(&mut all);
         all.dedup();
         all
     }

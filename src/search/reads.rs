@@ -152,7 +152,7 @@ fn words_of(setup: &Setup) -> Vec<String> {
             add(&String::from_utf8_lossy(text));
         }
     }
-    words.sort();
+    crate::sorted::sort(&mut words);
     words.dedup();
     words
 }

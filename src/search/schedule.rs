@@ -137,7 +137,7 @@ fn edges_to(engine: &mut Engine, goals: &[u32]) -> BTreeMap<u32, BTreeSet<Edge>>
             }
         }
     }
-    all.sort_unstable();
+    crate::sorted::sort(&mut all);
     let mut edges: BTreeMap<u32, BTreeSet<Edge>> = BTreeMap::new();
     let mut wanted: Vec<u32> = goals.to_vec();
     while let Some(to) = wanted.pop() {
@@ -161,7 +161,7 @@ fn changes_to(
     edges: &BTreeMap<u32, BTreeSet<Edge>>,
 ) -> BTreeMap<u32, BTreeMap<Actor, u32>> {
     let mut order: Vec<u32> = edges.keys().copied().collect();
-    order.sort_by_key(|world| engine.cost(*world));
+    crate::sorted::sort_by_key(&mut order, |world| engine.cost(*world));
     let mut changes: BTreeMap<u32, BTreeMap<Actor, u32>> = BTreeMap::new();
     changes.entry(0).or_default().insert(None, 0);
     for world in order {

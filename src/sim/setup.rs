@@ -1,10 +1,9 @@
 //! What a scenario sets up before its schedule begins: tables, keys, scripts, protocols and clients.
 
-use std::collections::BTreeMap;
-
 use super::client::protocol::Protocol;
 use super::database::Statement;
 use super::event::Value;
+use crate::sorted::SortedMap;
 
 /// Everything that stands before the schedule. It never changes while the schedule runs, and worlds refer to it
 /// by indices.
@@ -16,7 +15,7 @@ pub struct Setup {
     /// Redis commands run before the schedule, in order. Each was tried when the text was read, and gives no error.
     pub commands: Vec<Vec<Vec<u8>>>,
     /// Lua scripts by name, verbatim.
-    pub scripts: BTreeMap<String, Vec<u8>>,
+    pub scripts: SortedMap<String, Vec<u8>>,
     /// The protocols in the order of the text.
     pub protocols: Vec<Protocol>,
     /// The clients in the order of the text; [`super::action::ClientId`] is the place here.
@@ -38,7 +37,7 @@ pub struct ClientDeclaration {
     /// How many times it runs the protocol, one after the other; at least 1.
     pub rounds: u32,
     /// Its parameters, which are variables from the start.
-    pub parameters: BTreeMap<String, Value>,
+    pub parameters: SortedMap<String, Value>,
 }
 
 /// The parts that keys and columns play: roles are written, never guessed.

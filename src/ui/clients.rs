@@ -254,7 +254,9 @@ fn variables_of(
             )
         })
         .collect();
-    variables.sort_by_key(|(name, _, is_token)| (name != "me", *is_token));
+    crate::sorted::sort_by_key(&mut variables, |(name, _, is_token)| {
+        (name != "me", *is_token)
+    });
     variables
 }
 

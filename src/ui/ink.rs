@@ -112,7 +112,7 @@ impl Label {
 
 /// Moves each label that would cover one above it to below that one.
 pub fn keep_apart(mut labels: Vec<&mut Label>) {
-    labels.sort_by_key(|label| label.y);
+    crate::sorted::sort_by_key(&mut labels, |label| label.y);
     for place in 1..labels.len() {
         let (before, others) = labels.split_at_mut(place);
         for above in before {

@@ -79,7 +79,7 @@ fn rows_of(session: &Session) -> Vec<(Key, Row)> {
             claim: claim_of(session, property),
         })
         .collect();
-    rows.sort_by_key(|row| rank(&row.verdict));
+    crate::sorted::sort_by_key(&mut rows, |row| rank(&row.verdict));
     rows.into_iter()
         .map(|row| (row.property as u64, row))
         .collect()

@@ -70,7 +70,7 @@ fn keys_of(session: &Session) -> Vec<(Key, KeyRow)> {
     let mut rows: Vec<(Key, KeyRow)> = keys
         .map(|(key, state)| (hash(&key), row_of(session, key, state)))
         .collect();
-    rows.sort_by_key(|(_, row)| !row.is_lock);
+    crate::sorted::sort_by_key(&mut rows, |(_, row)| !row.is_lock);
     rows
 }
 

@@ -10,8 +10,6 @@ mod message;
 mod token;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::property::LedgerEntry;
 use crate::sim::action::{Action, ClientId, ClockOf, ServerId, Who};
 use crate::sim::client::protocol::{Argument, Effect, Step};
@@ -19,6 +17,7 @@ use crate::sim::event::{Event, Fact};
 use crate::sim::setup::Setup;
 use crate::sim::time::in_words;
 use crate::sim::world::World;
+use crate::sorted::{SortedMap, SortedSet};
 use crate::timeline::Entry;
 
 use super::layout;
@@ -141,7 +140,7 @@ fn ticks_within(diagram: &Diagram, events: &[Event]) -> Vec<Tick> {
         })
         .filter(|(until, ..)| (*at + 1..=*at + *milliseconds).contains(until))
         .collect();
-    ticks.sort_unstable();
+    crate::sorted::sort(&mut ticks);
     ticks
 }
 
@@ -160,13 +159,13 @@ struct Pen<'a> {
     /// What servers did for somebody and have not told them yet.
     done: Vec<(Who, PartId)>,
     /// The reply that a client saw last.
-    seen: BTreeMap<ClientId, PartId>,
+    seen: SortedMap<ClientId, PartId>,
     /// What somebody from outside did.
     fault: Option<PartId>,
     /// The ends of leases, by lock.
-    ended: BTreeMap<usize, PartId>,
+    ended: SortedMap<usize, PartId>,
     /// The locks whose gaps are to be settled at this height.
-    unsettled: BTreeSet<usize>,
+    unsettled: SortedSet<usize>,
     calls: usize,
 }
 
@@ -183,10 +182,10 @@ impl<'a> Pen<'a> {
             y: 0,
             at: 0,
             done: Vec::new(),
-            seen: BTreeMap::new(),
+            seen: SortedMap::new(),
             fault: None,
-            ended: BTreeMap::new(),
-            unsettled: BTreeSet::new(),
+            ended: SortedMap::new(),
+            unsettled: SortedSet::new(),
             calls: 0,
         }
     }

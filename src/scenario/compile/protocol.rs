@@ -1,10 +1,9 @@
 //! Protocols: requests, clauses and variables.
 
-use std::collections::BTreeSet;
-
 use crate::sim::client::protocol::{
     Argument, Clause, Effect, Flow, Pattern, Protocol, Request, Step,
 };
+use crate::sorted::SortedSet;
 
 use super::super::error::{Place, quoted};
 use super::super::limits;
@@ -234,7 +233,7 @@ fn variables_of_effect(effect: &Effect) -> impl Iterator<Item = &str> {
 /// The variables that a protocol's requests and clauses may refer to.
 struct Variables {
     /// `me`, what clauses bind, and the parameters that every client has that runs the protocol.
-    known: BTreeSet<String>,
+    known: SortedSet<String>,
     /// Parameters that only some of these clients have, with one client that has not.
     partly: Vec<(String, String)>,
     /// Whether any other name may be a parameter: no client runs the protocol, or one could not be read.
@@ -249,7 +248,7 @@ impl Variables {
             .iter()
             .filter(|client| client.protocol == Some(protocol))
             .collect();
-        let mut known = BTreeSet::from(["me".to_owned()]);
+        let mut known = SortedSet::from(["me".to_owned()]);
         for clause in steps.iter().flat_map(|step| things(&step.clauses)) {
             known.extend(clause.pattern.variables().into_iter().map(str::to_owned));
         }

@@ -1,9 +1,8 @@
 //! The schedule: names become places in the setup.
 
-use std::collections::BTreeSet;
-
 use crate::sim::action::{Action, ClientId, ClockOf, LatchPoint, ServerId, Who};
 use crate::sim::setup::Setup;
+use crate::sorted::SortedSet;
 
 use super::super::ScheduleLine;
 use super::super::error::{Errors, quoted};
@@ -56,11 +55,11 @@ impl Compiler<'_, '_, '_> {
 /// What variables each client's console knows, found once.
 #[derive(Default)]
 struct KnownVariables {
-    of: Vec<Option<BTreeSet<String>>>,
+    of: Vec<Option<SortedSet<String>>>,
 }
 
 impl KnownVariables {
-    fn of(&mut self, setup: &Setup, who: Who) -> &BTreeSet<String> {
+    fn of(&mut self, setup: &Setup, who: Who) -> &SortedSet<String> {
         let index = match who {
             Who::Operator => 0,
             Who::Client(client) => client.0 + 1,
@@ -73,14 +72,14 @@ impl KnownVariables {
 }
 
 /// The variables that can have a value at somebody's console: none at the operator's.
-pub(in super::super) fn known_variables(setup: &Setup, who: Who) -> BTreeSet<String> {
+pub(in super::super) fn known_variables(setup: &Setup, who: Who) -> SortedSet<String> {
     let Who::Client(client) = who else {
-        return BTreeSet::new();
+        return SortedSet::new();
     };
     let Some(declaration) = setup.clients.get(client.0) else {
-        return BTreeSet::new();
+        return SortedSet::new();
     };
-    let mut known: BTreeSet<String> = declaration.parameters.keys().cloned().collect();
+    let mut known: SortedSet<String> = declaration.parameters.keys().cloned().collect();
     let Some(protocol) = declaration
         .protocol
         .and_then(|index| setup.protocols.get(index))

@@ -52,7 +52,7 @@ impl Compiler<'_, '_, '_> {
                 }
                 SearchLine::Without(reductions) => {
                     request.bounds.without.extend(reductions);
-                    request.bounds.without.sort();
+                    crate::sorted::sort(&mut request.bounds.without);
                     request.bounds.without.dedup();
                 }
                 SearchLine::From(start) => {
@@ -79,7 +79,7 @@ impl Compiler<'_, '_, '_> {
         if anything {
             broken.clear();
         }
-        broken.sort();
+        crate::sorted::sort(&mut broken);
         broken.dedup();
         request.goal = match reached.is_empty() {
             true => Goal::Breaks(broken),

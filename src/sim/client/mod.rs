@@ -13,12 +13,12 @@
 
 pub mod protocol;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
 use super::action::LatchPoint;
 use super::event::{Answer, Value};
 use super::setup::{ClientDeclaration, Setup};
+use crate::sorted::{SortedMap, SortedSet};
 use protocol::Protocol;
 
 /// A client: where it is in its protocol, its latches, its variables and its beliefs.
@@ -31,11 +31,11 @@ pub struct Client {
     /// Where it is.
     pub place: Place,
     /// The latches that are set and not opened yet.
-    pub latches: BTreeSet<LatchPoint>,
+    pub latches: SortedSet<LatchPoint>,
     /// Its variables: parameters, `me`, and what replies bound.
-    pub variables: BTreeMap<String, Value>,
+    pub variables: SortedMap<String, Value>,
     /// The locks that it believes it holds, by key.
-    pub beliefs: BTreeMap<Vec<u8>, Belief>,
+    pub beliefs: SortedMap<Vec<u8>, Belief>,
     /// The steps that are still to come of a compensation; `None` in an ordinary run.
     pub compensation: Option<Vec<usize>>,
     /// The order that its last CHARGE of this run named.
@@ -190,9 +190,9 @@ impl Client {
             attempt: 0,
             rounds_left: declaration.rounds.saturating_sub(1),
             place: Place::ConsoleOnly,
-            latches: BTreeSet::new(),
+            latches: SortedSet::new(),
             variables: declaration.parameters.clone(),
-            beliefs: BTreeMap::new(),
+            beliefs: SortedMap::new(),
             compensation: None,
             order: None,
             console_waits: false,

@@ -122,7 +122,7 @@ impl Run<'_> {
             .iter()
             .map(|table| &*table.definition.name)
             .collect();
-        names.sort_unstable();
+        crate::sorted::sort(&mut names);
         SqlReply::Rows {
             columns: vec![format!("Tables_in_{}", error::DATABASE_NAME)],
             rows: names.into_iter().map(|name| vec![name.into()]).collect(),
@@ -308,7 +308,7 @@ fn indexes(
             columns: numbers,
         });
     }
-    indexes.sort_by_key(|index| {
+    crate::sorted::sort_by_key(&mut indexes, |index| {
         let never_null = index.columns.iter().all(|column| columns[*column].not_null);
         (
             index.kind,

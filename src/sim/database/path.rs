@@ -185,7 +185,7 @@ impl Bounds<'_, '_> {
                 for value in list {
                     values.push(self.bytes(column, value)?);
                 }
-                values.sort();
+                crate::sorted::sort(&mut values);
                 values.dedup();
                 (
                     column,

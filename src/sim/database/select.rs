@@ -92,7 +92,9 @@ pub(super) fn run(
         results.retain(|(values, _)| seen.insert(encoded(values)));
     }
     if !query.order.is_empty() {
-        results.sort_by(|(_, a), (_, b)| order(&query.order, a, b));
+        crate::sorted::sort_by(&mut results, &mut |(_, a), (_, b)| {
+            order(&query.order, a, b)
+        });
     }
     let results = limited(&scope, query.limit.as_ref(), results)?;
     Ok(Found {
@@ -575,7 +577,7 @@ fn order(orders: &[Order], a: &[Value], b: &[Value]) -> Ordering {
 
 /// Sorts rows that carry what ORDER BY says of them.
 pub(super) fn sort_by<T>(orders: &[Order], rows: &mut [(Vec<Value>, T)]) {
-    rows.sort_by(|(a, _), (b, _)| order(orders, a, b));
+    crate::sorted::sort_by(rows, &mut |(a, _), (b, _)| order(orders, a, b));
 }
 
 /// The number that LIMIT or OFFSET gives.

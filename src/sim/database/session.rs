@@ -647,7 +647,7 @@ impl State {
     pub(super) fn structures(&self, connection: ConnectionId) -> Vec<(&str, usize, bool, Class)> {
         let own = self.locks.iter().filter(|(owner, _)| *owner == connection);
         let mut structures: Vec<_> = own.filter_map(|(_, lock)| lock.structure()).collect();
-        structures.sort_unstable();
+        crate::sorted::sort(&mut structures);
         structures.dedup();
         structures
     }
@@ -786,7 +786,7 @@ impl State {
             }
         };
         self.locks.iter_mut().for_each(|(owner, _)| renumber(owner));
-        self.locks.sort();
+        crate::sorted::sort(&mut self.locks);
         for waiting in &mut self.waiting {
             renumber(&mut waiting.connection);
         }

@@ -259,7 +259,7 @@ impl State {
             }
         }
         if found {
-            self.locks.sort_unstable();
+            crate::sorted::sort(&mut self.locks);
         }
     }
 
@@ -416,7 +416,7 @@ impl<'a> View<'a> {
                 }
             }
         }
-        entries.sort_unstable();
+        crate::sorted::sort(&mut entries);
         entries.dedup();
         entries
     }

@@ -6,7 +6,6 @@
 use super::blocking;
 use super::call::{Answer, Call, Instead, NO_SUCH_KEY, on_one_line, shown};
 use super::keyspace::KeyState;
-use super::ordered;
 use super::reply::Reply;
 use super::run::Run;
 use super::value::Bytes;
@@ -51,7 +50,7 @@ pub(super) fn elapse(run: &mut Run<'_>, ms: u64, cause: Cause) {
         .into_iter()
         .map(|(remaining, connection)| (remaining, Due::Wait(connection)));
     let mut due: Vec<(u64, Due)> = keys.chain(waits).collect();
-    ordered::sort_by(&mut due, &|a, b| a.0.cmp(&b.0));
+    crate::sorted::sort_by(&mut due, &mut |a, b| a.0.cmp(&b.0));
     for (_, due) in due {
         match due {
             Due::Key(key) => lapse(run, &key, cause),

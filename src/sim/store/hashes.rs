@@ -9,7 +9,6 @@ use std::sync::Arc;
 use super::call::{Answer, Call, Instead, NOT_A_FLOAT, OVERFLOW, SYNTAX, count};
 use super::long_double::{self, Parsed};
 use super::number;
-use super::ordered;
 use super::reply::Reply;
 use super::run::Run;
 use super::strings::add_floats;
@@ -94,7 +93,7 @@ impl Hash {
     fn become_table(&mut self) {
         if !self.table {
             self.table = true;
-            ordered::sort_by(&mut self.fields, &|a, b| a.0.cmp(&b.0));
+            crate::sorted::sort_by(&mut self.fields, &mut |a, b| a.0.cmp(&b.0));
         }
     }
 

@@ -1,10 +1,9 @@
-//! Small ordered collections as plain vectors, and one way to sort.
+//! Small ordered collections as plain vectors.
 //!
 //! The standard library's trees and sorts are compiled anew for every type; on the page, whose size is
 //! limited, a vector with a binary search does for what a store holds here.
 
 use std::borrow::Borrow;
-use std::cmp::Ordering;
 
 /// Distinct items in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,19 +68,6 @@ impl<T> Ascending<T> {
     }
 }
 
-/// Sorts items; equal ones keep their order.
-pub(super) fn sort_by<T>(items: &mut Vec<T>, compare: &dyn Fn(&T, &T) -> Ordering) {
-    let mut places: Vec<usize> = (0..items.len()).collect();
-    sort_places(&mut places, &|a, b| compare(&items[a], &items[b]));
-    let mut taken: Vec<Option<T>> = items.drain(..).map(Some).collect();
-    items.extend(places.into_iter().filter_map(|place| taken[place].take()));
-}
-
-#[inline(never)]
-fn sort_places(places: &mut [usize], compare: &dyn Fn(usize, usize) -> Ordering) {
-    places.sort_by(|a, b| compare(*a, *b));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,12 +85,5 @@ mod tests {
             (true, false, true)
         );
         assert_eq!(items.iter().copied().collect::<Vec<i32>>(), [2, 3]);
-    }
-
-    #[test]
-    fn equal_items_keep_their_order() {
-        let mut items = vec![(2, 'a'), (1, 'b'), (2, 'c'), (1, 'd')];
-        sort_by(&mut items, &|a, b| a.0.cmp(&b.0));
-        assert_eq!(items, [(1, 'b'), (1, 'd'), (2, 'a'), (2, 'c')]);
     }
 }

@@ -7,7 +7,6 @@
 
 use super::call::{Answer, Call, Instead, SYNTAX, at_most};
 use super::glob;
-use super::ordered;
 use super::reply::Reply;
 use super::run::Run;
 use super::value::{Bytes, Value};
@@ -169,7 +168,7 @@ fn page<'n>(scan: &Scan<'_>, names: &[&'n Bytes]) -> (u64, Vec<&'n Bytes>) {
         .iter()
         .map(|name| ((hash(name) & mask).reverse_bits(), *name))
         .collect();
-    ordered::sort_by(&mut placed, &Ord::cmp);
+    crate::sorted::sort(&mut placed);
     // Counted from the top bit, the buckets come in rising order.
     let first = (scan.cursor & mask).reverse_bits();
     let step = mask.reverse_bits() & mask.reverse_bits().wrapping_neg();
@@ -188,7 +187,7 @@ fn page<'n>(scan: &Scan<'_>, names: &[&'n Bytes]) -> (u64, Vec<&'n Bytes>) {
             break;
         }
     }
-    ordered::sort_by(&mut page, &Ord::cmp);
+    crate::sorted::sort(&mut page);
     (bucket.reverse_bits(), page)
 }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::blocking::{self, Waiting};
 use super::call::{Answer, Call, Instead, NOT_A_FLOAT, SYNTAX, WRONG_TYPE, at_most, count, range};
 use super::number;
-use super::ordered;
 use super::reply::Reply;
 use super::run::Run;
 use super::sets::draw;
@@ -903,7 +902,7 @@ fn combine(
     options.parse(call, end, &mut sources, weighable, purpose)?;
     if combination != Combination::Difference {
         // Redis goes from the smallest set to the largest, which decides how sums are rounded.
-        ordered::sort_by(&mut sources, &|a, b| a.set.len().cmp(&b.set.len()));
+        crate::sorted::sort_by(&mut sources, &mut |a, b| a.set.len().cmp(&b.set.len()));
     }
     let members = result(&sources, combination, options.aggregate).members;
     Ok(Combined {
@@ -996,7 +995,7 @@ fn source(run: &Run<'_>, key: &[u8]) -> Result<Source, Instead> {
                 .into_iter()
                 .map(|member| (Score(1.0), member))
                 .collect();
-            ordered::sort_by(&mut set.members, &|a, b| a.1.cmp(&b.1));
+            crate::sorted::sort_by(&mut set.members, &mut |a, b| a.1.cmp(&b.1));
         }
         Some(_) => return Err(WRONG_TYPE.into()),
     }

@@ -1,12 +1,12 @@
 //! Instructions for Lua 5.1's register machine, and how expressions become them. The instructions follow
 //! Lua's own, because what an error calls a value (`field 'x'`, `local 'y'`) is read off them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::lexer::{Failure, Name};
 use super::number;
 use super::parser::Parser;
+use crate::sorted::SortedMap;
 
 /// An instruction: operation (6 bits), A (8), then C (9) and B (9), or Bx (18).
 pub(super) type Instruction = u32;
@@ -245,7 +245,7 @@ pub(super) struct Capture {
 #[derive(Default)]
 pub(super) struct FunctionState {
     pub proto: Proto,
-    keys: BTreeMap<ConstantKey, u32>,
+    keys: SortedMap<ConstantKey, u32>,
     pub blocks: Vec<Block>,
     /// Jumps to the next instruction.
     pending: i32,
