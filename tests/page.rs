@@ -392,3 +392,28 @@ async fn pointing_at_a_row_tells_what_happened() {
     page.points_at("#row-9").await;
     page.sees_words(".picture__tip", "A's write with token 2 was accepted");
 }
+
+#[wasm_bindgen_test]
+async fn the_bounds_of_a_search_are_written_into_the_text() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.presses_on_page("Find a failing schedule (F)").await;
+    page.fills_in("lapses", "1").await;
+    page.fills_in("faults in all", "3").await;
+    page.sees_line("  faults: 3, lapses: 1");
+    page.sees_line("  breaks: tokens come in the order in which locks were taken");
+    page.fills_in("faults in all", "").await;
+    page.fills_in("wipes", "two").await;
+    page.hears("A whole number from 0 to 100");
+    page.sees_line("  lapses: 1");
+    page.fills_in("Find a schedule that breaks", "reach").await;
+    page.fills_in(
+        "All of this, one expectation a line",
+        "inventory 'sku-1': qty 8",
+    )
+    .await;
+    page.sees_line("  reaches: inventory 'sku-1': qty 8");
+    page.fills_in("Find a schedule that breaks", "any").await;
+    page.sees_line("  breaks: anything");
+    page.fills_in("from the world", "end").await;
+    page.sees_line("  from: end");
+}

@@ -14,6 +14,7 @@ use super::parse::{is_reserved, parts};
 use super::scan::is_name;
 use super::syntax::*;
 use super::{limits, lines, parse_only, print};
+use crate::search::{Request, print_request};
 use crate::sim::event::Value;
 
 /// What a change gives.
@@ -850,6 +851,49 @@ pub fn pin(text: &str) -> Edited {
     super::format(&pin_expectations(&(lines.join("\n") + "\n"), &timeline)?)
 }
 
+/// Writes a search into the text, in place of the `search` block that stands at this place (from 0), or before the schedule; comments
+/// in it stay, above the lines. `reaches` are expectations, one a line, that take the place of what the search looks for.
+///
+/// # Errors
+/// The text's own.
+pub fn set_search(text: &str, place: usize, request: &Request, reaches: Option<&str>) -> Edited {
+    let mut editor = Editor::new(text)?;
+    let printed = print_request(request);
+    let goals = |line: &&str| {
+        let line = line.trim_start();
+        reaches.is_none() || !(line.starts_with("breaks:") || line.starts_with("reaches:"))
+    };
+    let lines = printed.lines().skip(1).filter(goals).map(str::to_owned);
+    let reached = reaches.unwrap_or_default().lines();
+    let reached = reached
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .map(|line| format!("  reaches: {line}"));
+    let lines = lines.chain(reached);
+    let block = editor
+        .blocks()
+        .filter_map(|block| match &block.kind {
+            BlockKind::Search(entries) => Some((entries.clone(), block.place)),
+            _ => None,
+        })
+        .nth(place);
+    match block {
+        None => {
+            let block = std::iter::once("search".to_owned()).chain(lines).collect();
+            editor.insert_blocks(&["schedule", "expect"], vec![block]);
+        }
+        Some((entries, place)) => {
+            let comments = entries.iter().filter_map(|entry| match entry {
+                Entry::Comment(comment) => Some(format!("  #{comment}")),
+                _ => None,
+            });
+            let lines = comments.chain(lines).collect();
+            editor.replace(place.line, place.last, lines);
+        }
+    }
+    Ok(editor.finish())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -1116,6 +1160,29 @@ expect
             "the library has no protocol `split-aquire`"
         );
         assert!(errors[0].expected.contains("`split-acquire`"));
+    }
+
+    #[test]
+    fn a_search_is_written_where_it_stands_or_before_the_schedule() {
+        let mut request = Request::default();
+        let set = |text: &str, request: &Request, reaches: Option<&str>, expected: &str| {
+            check(set_search(text, 0, request, reaches), expected);
+        };
+        let block = "search\n  lapses: 2\n  breaks: anything\n";
+        set("", &request, None, block);
+        set(
+            "client A\n\nschedule\n",
+            &request,
+            None,
+            &format!("client A\n\n{block}\nschedule\n"),
+        );
+        request.bounds.lapses = 1;
+        set(
+            &format!("{block}  # why\n  finds: nothing\n\nclient A\n"),
+            &request,
+            Some("key k: none\n\n client A: done"),
+            "search\n  # why\n  lapses: 1\n  reaches: key k: none\n  reaches: client A: done\n\nclient A\n",
+        );
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod parts;
 mod reads;
 mod schedule;
 mod table;
+pub mod told;
 
 pub use bounds::{
     ATTEMPTS, BYTES, Bounds, Budget, Finds, Goal, MOST, Reduction, Request, Start, WORLDS,

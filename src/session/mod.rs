@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use crate::property::{Property, Verdict};
 use crate::scenario::{self, Reading, TextError};
+use crate::search;
 use crate::sim::action::{Action, ClientId, LatchPoint, Who};
 use crate::sim::event::Answer;
 use crate::sim::setup::{Setup, Watch};
@@ -82,6 +83,22 @@ pub enum Msg {
         text: String,
         /// How many actions have been played.
         cursor: Option<usize>,
+    },
+    /// Writes the search at this place of the text (from 0), before the schedule where there is none.
+    SetSearch {
+        /// Which of the text's searches.
+        place: usize,
+        /// Its bounds and what it looks for.
+        request: Box<search::Request>,
+        /// Expectations, one a line, that it is to reach instead.
+        reaches: Option<String>,
+    },
+    /// Opens a text with a schedule that a search found, with the cursor where that begins; what was open is kept as a branch.
+    OpenFound {
+        /// The text.
+        text: String,
+        /// How many actions come before what was found.
+        cursor: usize,
     },
     /// Opens a kept branch, and keeps the current text in its place.
     SwitchBranch(usize),
@@ -182,6 +199,8 @@ pub struct Session {
     branches: Vec<Branch>,
     /// The text as it was opened, to tell whether it was changed.
     opened: String,
+    /// The text with the schedule of a search that was opened last.
+    found: String,
     revision: u64,
     /// How many of the first actions the last update left as they were.
     unchanged: usize,
@@ -205,6 +224,7 @@ impl Session {
             redo: Vec::new(),
             branches: Vec::new(),
             opened: text.to_string(),
+            found: String::new(),
             revision: 0,
             unchanged: 0,
         })
@@ -222,6 +242,7 @@ impl Session {
             Msg::Redo => self.redo(),
             Msg::Edit(text) => self.edit(text),
             Msg::Open { text, cursor } => self.open(&text, cursor),
+            Msg::OpenFound { text, cursor } => self.open_found(&text, cursor),
             Msg::SwitchBranch(place) => self.switch_branch(place),
             Msg::DeleteBranch(place) => self.delete_branch(place),
             other => match self.why_not_writable() {
@@ -297,11 +318,26 @@ impl Session {
                 self.replace(text, self.cursor)
                     .map(|()| Some(format!("The protocol {name} is there")))
             }
+            Msg::SetSearch {
+                place,
+                request,
+                reaches,
+            } => {
+                let text =
+                    scenario::edit::set_search(&self.text(), place, &request, reaches.as_deref())
+                        .map_err(|errors| of_a_field(&errors))?;
+                if text == self.text() {
+                    return Ok(None);
+                }
+                scenario::read(&text).map_err(|errors| of_a_field(&errors))?;
+                self.replace(text, self.cursor).map(|()| None)
+            }
             Msg::GoTo(_)
             | Msg::Undo
             | Msg::Redo
             | Msg::Edit(_)
             | Msg::Open { .. }
+            | Msg::OpenFound { .. }
             | Msg::SwitchBranch(_)
             | Msg::DeleteBranch(_) => Ok(None),
         }
@@ -712,6 +748,24 @@ impl Session {
         self.draft = None;
         self.put(text, reading, cursor.unwrap_or(usize::MAX));
         self.opened = self.text();
+        let after = self.kept();
+        self.remember(Change::Replaced { before, after });
+        Ok(said)
+    }
+
+    fn open_found(&mut self, text: &str, cursor: usize) -> Result<Option<String>, String> {
+        let reading = scenario::read(text).map_err(|errors| first(&errors))?;
+        // One of several schedules that were found is there to be found again.
+        let said = (self.text() != self.found).then(|| {
+            let title = self.title();
+            let name = self.keep_branch(title + ", before the search");
+            format!("What was open is kept as “{name}”")
+        });
+        let before = self.kept();
+        self.draft = None;
+        self.put(text, reading, cursor);
+        self.opened = self.text();
+        self.found = self.text();
         let after = self.kept();
         self.remember(Change::Replaced { before, after });
         Ok(said)

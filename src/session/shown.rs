@@ -3,6 +3,7 @@
 
 use crate::property::{LedgerEntry, Property, Verdict};
 use crate::scenario::check::{Difference, differences};
+use crate::search::{Goal, Request};
 use crate::sim::action::{Action, ClientId, ServerId, Who};
 use crate::sim::client::name_in_attempt;
 use crate::sim::client::protocol::{Effect, Protocol};
@@ -286,6 +287,29 @@ impl Session {
                 _ => None,
             })
             .max()
+    }
+
+    /// The search that stands at this place of the text (from 0). Where there is none, what is offered first: to break what the
+    /// protocols claim, or anything where they claim nothing.
+    pub fn search_request(&self, place: usize) -> Request {
+        match self.reading().searches.get(place) {
+            Some(search) => search.request.clone(),
+            None => Request {
+                goal: Goal::Breaks(self.claims()),
+                ..Request::default()
+            },
+        }
+    }
+
+    /// What the protocols claim, in the order of the properties.
+    pub fn claims(&self) -> Vec<Property> {
+        let protocols = &self.setup().protocols;
+        let is_claimed = |property: &Property| {
+            protocols
+                .iter()
+                .any(|protocol| protocol.claims.contains(property))
+        };
+        Property::ALL.into_iter().filter(is_claimed).collect()
     }
 
     /// The writes that have been judged at the cursor, the latest first.

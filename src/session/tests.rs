@@ -410,3 +410,46 @@ fn a_pinned_schedule_is_over_at_its_end_and_nowhere_else() {
     does(&mut session, Msg::GoTo(3));
     assert_eq!(verdict_on(&session, paid), open, "in the midst of it");
 }
+
+#[test]
+fn a_search_is_written_into_the_text_and_what_it_finds_is_opened_beside_it() {
+    use crate::search::{Goal, Outcome, Search};
+    let mut session = fresh("07a-split-acquire");
+    let mut request = session.search_request(0);
+    assert_eq!(request.goal, Goal::Breaks(session.claims()));
+    assert!(!session.claims().is_empty());
+    request.bounds.lapses = 1;
+    let write = |request: &crate::search::Request, reaches: Option<&str>| Msg::SetSearch {
+        place: 0,
+        request: Box::new(request.clone()),
+        reaches: reaches.map(str::to_string),
+    };
+    does(&mut session, write(&request, None));
+    assert_eq!(session.search_request(0), request);
+    let searched = session.text();
+    assert!(searched.contains("\nsearch\n  lapses: 1\n"), "{searched}");
+    refuses(
+        &mut session,
+        write(&request, Some("inventry 'sku-1': qty 9")),
+        "no table is called `inventry` (did you mean `inventory`?): expected `inventory`",
+    );
+
+    let mut search = Search::of_request(&searched, &request).unwrap();
+    let Outcome::Found { text, ties, .. } = search.finish().clone() else {
+        panic!("{:?}", search.outcome());
+    };
+    let open = |text: &str| Msg::OpenFound {
+        text: text.to_string(),
+        cursor: 0,
+    };
+    does(&mut session, open(&text));
+    assert_eq!((session.text(), session.cursor()), (text.clone(), 0));
+    assert_eq!(session.branches()[0].text, searched);
+    assert_eq!(session.search_request(0), request);
+    does(&mut session, open(&ties[0]));
+    let kept = session.branches().len();
+    assert_eq!(kept, 1, "one of several that were found is not kept");
+    does(&mut session, Msg::Undo);
+    does(&mut session, Msg::Undo);
+    assert_eq!(session.text(), searched);
+}

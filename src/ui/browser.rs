@@ -3,6 +3,8 @@
 //! Each of these can be missing or refused (private windows, full disks, pages opened from a file, old browsers): nothing here
 //! panics, and what cannot be done says so.
 
+use std::cell::RefCell;
+
 use super::view::*;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -393,6 +395,13 @@ pub fn focus(id: &str) {
     }
 }
 
+/// Scrolls so that the element with this id is seen from its top on.
+pub fn bring_into_view(id: &str) {
+    if let Some(element) = element(id) {
+        element.scroll_into_view();
+    }
+}
+
 /// Calls with the width of an element, now and whenever it changes.
 pub fn on_width(element: &web_sys::Element, changed: impl Fn(i32, i32) + 'static) {
     let watched = element.clone();
@@ -427,4 +436,84 @@ pub fn keys_are_taken() -> bool {
 /// Scrolls to the end of what an element holds.
 pub fn scroll_to_end(element: web_sys::Element) {
     element.set_scroll_top(element.scroll_height());
+}
+
+thread_local! {
+    /// The worker of the search that is under way, and what hears it.
+    static SEARCH: RefCell<Option<Seeking>> = const { RefCell::new(None) };
+}
+
+struct Seeking {
+    worker: web_sys::Worker,
+    _heard: Closure<dyn Fn(web_sys::MessageEvent)>,
+    _failed: Closure<dyn Fn()>,
+}
+
+/// Starts a search beside the page, in place of one that is under way: the program that runs here goes over compiled. Calls with
+/// every string that it tells, or once when it cannot go on.
+pub fn start_search(
+    text: &str,
+    place: usize,
+    heard: impl Fn(String) + 'static,
+    failed: impl Fn() + Clone + 'static,
+) {
+    end_search();
+    let address = element_address("program-js");
+    let Ok(worker) = web_sys::Worker::new("search.js") else {
+        return failed();
+    };
+    let hear =
+        Closure::<dyn Fn(web_sys::MessageEvent)>::new(move |event: web_sys::MessageEvent| {
+            if let Some(said) = event.data().as_string() {
+                heard(said);
+            }
+        });
+    let could_not_go_on = failed.clone();
+    let fail = Closure::<dyn Fn()>::new(move || {
+        end_search();
+        could_not_go_on();
+    });
+    worker.set_onmessage(Some(hear.as_ref().unchecked_ref()));
+    worker.set_onerror(Some(fail.as_ref().unchecked_ref()));
+    let begin = js_sys::Array::of4(
+        &wasm_bindgen::module(),
+        &address.into(),
+        &text.into(),
+        &JsValue::from_f64(place as f64),
+    );
+    if worker.post_message(&begin).is_err() {
+        return failed();
+    }
+    let seeking = Seeking {
+        worker,
+        _heard: hear,
+        _failed: fail,
+    };
+    SEARCH.set(Some(seeking));
+}
+
+/// Tells the search to `pause`, to `resume` or to `stop`.
+pub fn tell_search(word: &str) {
+    SEARCH.with_borrow(|seeking| {
+        if let Some(seeking) = seeking {
+            let _ = seeking.worker.post_message(&word.into());
+        }
+    });
+}
+
+/// Ends the search's worker. What heard it goes a moment later, as it may be what is running.
+pub fn end_search() {
+    if let Some(seeking) = SEARCH.take() {
+        seeking.worker.terminate();
+        set_timeout(move || drop(seeking), std::time::Duration::ZERO);
+    }
+}
+
+/// Where the file is that the element with this id names.
+fn element_address(id: &str) -> String {
+    let element = document().get_element_by_id(id);
+    let address = element.and_then(|element| js_sys::Reflect::get(&element, &"href".into()).ok());
+    address
+        .and_then(|address| address.as_string())
+        .unwrap_or_default()
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::view::*;
 
 use super::picture::Drawing;
+use super::search::Seeking;
 use super::words;
 use crate::scenario::check::Difference;
 use crate::session::{Msg, Notice, Session};
@@ -46,6 +47,8 @@ pub enum Over {
     Share,
     /// The kept branches.
     Branches,
+    /// The search for a failing schedule.
+    Search,
     /// The keys and what the picture's marks mean.
     Help,
 }
@@ -82,6 +85,8 @@ pub struct Desk {
     pub over: RwSignal<Option<Over>>,
     /// Whether the recorded schedule plays.
     pub playing: RwSignal<bool>,
+    /// How far a search has come.
+    pub seeking: RwSignal<Seeking>,
     /// Why the browser does not keep the work; empty: it does.
     pub not_kept: RwSignal<String>,
 }
@@ -104,6 +109,7 @@ impl Desk {
             dock: RwSignal::new(Dock::Properties),
             over: RwSignal::new(None),
             playing: RwSignal::new(false),
+            seeking: RwSignal::new(Seeking::default()),
             not_kept: RwSignal::new(String::new()),
         }
     }

@@ -4,7 +4,7 @@ use super::view::*;
 
 use super::controls::{hidden, icon, token};
 
-const KEYS: [(&str, &str); 10] = [
+const KEYS: [(&str, &str); 11] = [
     ("← →", "back and forward one action"),
     ("Home End", "to the start, to the end"),
     ("Space", "play, stop"),
@@ -14,6 +14,7 @@ const KEYS: [(&str, &str); 10] = [
     ("↑ ↓", "in the picture: from row to row"),
     ("↑ ↓", "in a console: what was typed before"),
     ("L", "the library of stories"),
+    ("F", "find a failing schedule"),
     ("?", "this sheet"),
 ];
 

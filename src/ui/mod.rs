@@ -25,6 +25,8 @@ mod over;
 mod picture;
 mod properties;
 mod rescue;
+mod search;
+pub mod seeker;
 mod share;
 mod shortcuts;
 mod sprite;

@@ -5,7 +5,7 @@ use super::view::*;
 use super::browser;
 use super::controls::Button;
 use super::desk::{Desk, Over};
-use super::{branches, help, library, share};
+use super::{branches, help, library, search, share};
 
 /// The one dialog of the page.
 pub fn over_page(desk: Desk) -> AnyView {
@@ -31,6 +31,7 @@ pub fn over_page(desk: Desk) -> AnyView {
         Some(Over::Library) => "Stories",
         Some(Over::Share) => "Share",
         Some(Over::Branches) => "Branches",
+        Some(Over::Search) => "Find a failing schedule",
         Some(Over::Help) => "Keys and marks",
         None => "",
     };
@@ -38,6 +39,7 @@ pub fn over_page(desk: Desk) -> AnyView {
         Some(Over::Library) => library::view(desk),
         Some(Over::Share) => share::view(desk),
         Some(Over::Branches) => branches::view(desk),
+        Some(Over::Search) => search::view(desk),
         Some(Over::Help) => help::view(),
         None => ().into_any(),
     };

@@ -11,6 +11,7 @@ use super::controls::{Key, list};
 use super::desk::{Desk, Dock, Tab};
 use super::ink::{Ink, Label, Shape, keep_apart, numbers, zigzag};
 use super::properties::tally;
+use super::search::seek;
 use super::strokes;
 use super::words;
 use crate::diagram::{
@@ -207,6 +208,7 @@ pub fn picture(desk: Desk) -> AnyView {
             <header class="panel__head">
                 <h2 class="panel__title" id="h-picture">"Picture"</h2>
                 {tally(desk)}
+                {seek(desk)}
             </header>
             {move || frozen.get().map(|_| old_text(desk))}
             <div

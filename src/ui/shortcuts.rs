@@ -36,6 +36,7 @@ fn press(desk: Desk, event: &KeyboardEvent) -> bool {
         "u" | "U" => desk.send(Msg::Undo),
         "r" | "R" => desk.send(Msg::Redo),
         "l" | "L" => desk.over.set(Some(Over::Library)),
+        "f" | "F" => desk.over.set(Some(Over::Search)),
         "?" => desk.over.set(Some(Over::Help)),
         "s" | "S" => step_next(desk),
         key => return step_numbered(desk, key),

@@ -6,9 +6,14 @@ pub fn seconds(milliseconds: u64) -> String {
     (milliseconds / 1000).to_string() + "." + &rest[1..]
 }
 
-/// Milliseconds with narrow spaces between groups of three digits, `10 000 ms`: what remains.
+/// Milliseconds, `10 000 ms`: what remains.
 pub fn milliseconds(milliseconds: u64) -> String {
-    let digits = milliseconds.to_string();
+    grouped(milliseconds) + " ms"
+}
+
+/// A number with narrow spaces between groups of three digits, `10 000`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
@@ -16,7 +21,7 @@ pub fn milliseconds(milliseconds: u64) -> String {
         }
         grouped.push(digit);
     }
-    grouped + " ms"
+    grouped
 }
 
 /// So many of something: `1 row`, `2 rows`.

@@ -23,6 +23,7 @@ mod offline;
 mod opening;
 mod playing;
 mod screenshots;
+mod searching;
 mod stories;
 mod troubles;
 mod visitor;
@@ -49,6 +50,7 @@ fn all_tests() -> Vec<Test> {
         links::TESTS,
         offline::TESTS,
         troubles::TESTS,
+        searching::TESTS,
     ]
     .concat()
 }

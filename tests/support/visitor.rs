@@ -239,6 +239,16 @@ impl Visitor {
         self.waits().await;
     }
 
+    /// Puts a value into the field with this label, or chooses it there.
+    pub async fn fills_in(&self, label: &str, value: &str) {
+        let label = self.with_words("label", label);
+        let id = label.get_attribute("for").unwrap();
+        let field = self.one(&format!("[id='{id}']"));
+        js_sys::Reflect::set(&field, &"value".into(), &value.into()).unwrap();
+        tell(&field, "change");
+        self.waits().await;
+    }
+
     /// Moves the pointer over the middle of an element.
     pub async fn points_at(&self, selector: &str) {
         // Until the picture has come to rest: scrolling takes the sentence away.

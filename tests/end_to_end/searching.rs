@@ -1,0 +1,101 @@
+//! A visitor has the page find the schedule that breaks a protocol, and steps through it.
+
+use crate::Test;
+use crate::browser::Browser;
+use crate::visitor::Visitor;
+use latchkey::link;
+
+pub const TESTS: &[Test] = &[
+    ("finds_the_schedule_of_the_split_acquire", finds),
+    ("says_that_there_is_none_within_the_bounds", finds_nothing),
+    ("pauses_resumes_and_stops_a_search", pauses_and_stops),
+];
+
+/// A story without its schedule and expectations.
+fn without_schedule(story: &str) -> String {
+    let text = latchkey::scenario::library::story_named(story).map_or("", |story| story.text);
+    let (setup, _) = text
+        .split_once("\nschedule")
+        .expect("a story has a schedule");
+    setup.to_owned() + "\n"
+}
+
+fn opens_search<'b>(browser: &'b Browser, text: &str) -> Visitor<'b> {
+    let visitor = Visitor::opens(browser, &link::encode(text, 0));
+    visitor.presses("Find a failing schedule (F)");
+    visitor
+}
+
+fn finds(browser: &Browser) {
+    let text = without_schedule("07a-split-acquire");
+    let visitor = opens_search(browser, &text);
+    visitor.presses("Search within these bounds");
+    browser.wait_for_text(".search__result", "5 actions, 1 fault among them");
+    assert_eq!(browser.count(".search__schedule"), 2, "both are as short");
+    visitor.presses("Close this and see the schedule");
+    visitor.sees_schedule(&[
+        "A acquire => OK",
+        "clock +10001ms",
+        "B acquire => OK",
+        "B token => 1",
+        "A token => 2",
+    ]);
+    assert!(visitor.text().contains("\nsearch\n  lapses: 2\n"));
+    let broken = "tokens come in the order in which locks were taken";
+    visitor.sees_cursor(0, 5);
+    visitor.sees_verdict(broken, "not tested");
+    visitor.goes_forward(4);
+    visitor.sees_verdict(broken, "not tested");
+    visitor.goes_forward(1);
+    visitor.sees_verdict(broken, "broken");
+    visitor.presses("Branches 1");
+    visitor.presses("Open");
+    browser.wait_until("the text that was searched is open again", |_| {
+        !visitor.text().contains("\nschedule\n") && visitor.text().contains("\nsearch\n")
+    });
+}
+
+fn finds_nothing(browser: &Browser) {
+    let visitor = opens_search(browser, &without_schedule("07a-split-acquire"));
+    browser.replace_text(".search__bound input", "0");
+    visitor.presses("Search within these bounds");
+    browser.wait_for_text(".search__result", "None within these bounds: all");
+    browser.wait_for_text(".search__left-out", "");
+    assert!(
+        browser.count(".search__left-out li") > 0,
+        "what was left out"
+    );
+    visitor.presses("Keep as a test");
+    visitor.hears("The text says what the search finds");
+    let finds = visitor.text();
+    let finds = finds
+        .lines()
+        .find(|line| line.starts_with("  finds: nothing in "));
+    assert!(finds.is_some(), "{}", visitor.text());
+}
+
+fn pauses_and_stops(browser: &Browser) {
+    let mut text = without_schedule("08-atomic-acquire");
+    text += "search\n  lapses: 9, wipes: 9, crashes: 9, restarts: 9, lost replies: 9, worlds: 50000000\n  breaks: tokens are never handed out twice\n";
+    let visitor = opens_search(browser, &text);
+    visitor.presses("Search within these bounds");
+    let worlds = || browser.text_of(".search__counts dd");
+    let grows = |from: &str| worlds() != from;
+    browser.wait_until("worlds are counted", |_| grows("0"));
+    visitor.presses("Pause");
+    browser.wait_for_text(".search__said", "Paused");
+    visitor.waits_a_moment();
+    let paused = worlds();
+    visitor.waits_a_moment();
+    assert_eq!(worlds(), paused, "it rests");
+    visitor.presses("Resume");
+    browser.wait_until("it goes on", |_| grows(&paused));
+    // The page is there meanwhile.
+    browser.press("Escape");
+    browser.wait_for_text(".seek", "worlds");
+    visitor.press_step("A");
+    visitor.sees_cursor(1, 1);
+    visitor.presses("Find a failing schedule (F)");
+    visitor.presses("Stop");
+    browser.wait_for_text(".search__result", "None up to depth");
+}
