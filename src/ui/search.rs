@@ -228,8 +228,13 @@ pub fn view(desk: Desk) -> AnyView {
                 Stage::Paused => ("Resume", Stage::Running),
                 _ => ("Pause", Stage::Paused),
             };
-            let stop = Button::new("Stop").does(|| browser::tell_search("stop"));
-            let pause = Button::new(words).does(move || pause(desk, then));
+            let stop = Button::new("Stop")
+                .label("Stop the search")
+                .does(|| browser::tell_search("stop"));
+            let label = words.to_string() + " the search";
+            let pause = Button::new(words)
+                .label(label)
+                .does(move || pause(desk, then));
             view! { {pause.draw(desk)} {stop.draw(desk)} }
         });
         view! { {begin} {pause} }

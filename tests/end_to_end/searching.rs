@@ -82,13 +82,13 @@ fn pauses_and_stops(browser: &Browser) {
     let worlds = || browser.text_of(".search__counts dd");
     let grows = |from: &str| worlds() != from;
     browser.wait_until("worlds are counted", |_| grows("0"));
-    visitor.presses("Pause");
+    visitor.presses("Pause the search");
     browser.wait_for_text(".search__said", "Paused");
     visitor.waits_a_moment();
     let paused = worlds();
     visitor.waits_a_moment();
     assert_eq!(worlds(), paused, "it rests");
-    visitor.presses("Resume");
+    visitor.presses("Resume the search");
     browser.wait_until("it goes on", |_| grows(&paused));
     // The page is there meanwhile.
     browser.press("Escape");
@@ -96,6 +96,6 @@ fn pauses_and_stops(browser: &Browser) {
     visitor.press_step("A");
     visitor.sees_cursor(1, 1);
     visitor.presses("Find a failing schedule (F)");
-    visitor.presses("Stop");
+    visitor.presses("Stop the search");
     browser.wait_for_text(".search__result", "None up to depth");
 }
