@@ -54,6 +54,7 @@ impl Entry {
         self.events.iter().find_map(|event| match &event.fact {
             Fact::Answered { who, answer, .. } if *who == asking => Some(answer),
             Fact::AnsweredNobody { answer, .. } => Some(answer),
+            Fact::Unreachable { who, .. } if *who == asking => Some(&Answer::Lost),
             // What had been under way is answered long since, and only seen.
             Fact::Saw { answer, .. } if self.delivers() && *answer != Answer::Lost => Some(answer),
             _ => None,

@@ -213,6 +213,12 @@ fn room(entry: &Entry, place: usize) -> (i32, i32) {
         | Fact::Aborted { .. }
         | Fact::ClockRateSet { .. }
         | Fact::TimedOut { .. }
+        | Fact::ServerCrashed { .. }
+        | Fact::ServerRestarted { .. }
+        | Fact::Unreachable { .. }
+        | Fact::Replicated { .. }
+        | Fact::FailedOver { .. }
+        | Fact::Voted { .. }
         | Fact::CameTooLate { .. }
         | Fact::Ended { .. } => (14, 0),
         _ => (0, 0),

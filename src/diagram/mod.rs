@@ -85,6 +85,9 @@ pub struct Diagram {
     locks: Vec<Vec<u8>>,
     /// How many of the locks were known from the start, so that their leases are.
     tracked: usize,
+    /// For each of them: the servers whose majority makes a holder.
+    counting: Vec<Vec<ServerId>>,
+    servers: usize,
     counters: Vec<Vec<u8>>,
     uses_gateway: bool,
     first_at_gateway: Option<usize>,
@@ -137,7 +140,7 @@ pub enum RowKind {
 /// What later events go on with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
-    Lease(usize),
+    Lease(usize, ServerId),
     Belief(ClientId, usize),
     Gap(ClientId, usize),
     Paused(ClientId),
@@ -231,6 +234,8 @@ impl Diagram {
             clients: setup.clients.len(),
             locks: Vec::new(),
             tracked: 0,
+            counting: Vec::new(),
+            servers: setup.server_count(),
             counters: Vec::new(),
             uses_gateway: false,
             first_at_gateway: None,
@@ -318,7 +323,8 @@ impl Diagram {
         let mut lanes: Vec<Lane> = (0..self.clients)
             .map(|place| Lane::Client(ClientId(place)))
             .collect();
-        lanes.extend([Lane::Store(ServerId::FIRST), Lane::Table]);
+        lanes.extend((0..self.servers).map(|place| Lane::Store(ServerId(place))));
+        lanes.push(Lane::Table);
         if self.uses_gateway || self.first_at_gateway.is_some() {
             lanes.push(Lane::Gateway);
         }
@@ -509,7 +515,7 @@ impl Diagram {
 pub fn lane_name(setup: &Setup, lane: Lane) -> String {
     match lane {
         Lane::Client(client) => words::client(setup, client).to_string(),
-        Lane::Store(_) => "store".to_string(),
+        Lane::Store(server) => setup.server_name(server).to_string(),
         Lane::Table => table_names(setup).unwrap_or_else(|| "table".to_string()),
         Lane::Gateway => "gateway".to_string(),
         Lane::Operator => "operator".to_string(),

@@ -130,6 +130,12 @@ pub enum LeaseEnd {
     Expired,
     /// The key was lost.
     Wiped,
+    /// The key was evicted.
+    Evicted,
+    /// The server came back without it.
+    DataLost,
+    /// The primary had it no more.
+    Replicated,
     /// Somebody else deleted the key.
     DeletedBy(Who),
     /// Somebody wrote another value into the key.
@@ -216,6 +222,12 @@ pub enum KeyMark {
     Expired,
     /// It was lost.
     Wiped,
+    /// It was evicted.
+    Evicted,
+    /// The server came back without it.
+    DataLost,
+    /// The primary had written or deleted it.
+    Replicated,
 }
 
 /// What somebody from outside did to the world.
@@ -237,6 +249,18 @@ pub enum Fault {
         /// How many milliseconds in a second.
         permille: u32,
     },
+    /// A key was evicted.
+    Evict(String),
+    /// A server crashed.
+    CrashServer,
+    /// A server is there again, with its data or without.
+    RestartServer(bool),
+    /// A request found its server down.
+    Unreachable,
+    /// A replica received so many commands of this primary.
+    Replicate(ServerId, usize),
+    /// A replica took over from this primary, and had not received so many commands.
+    Failover(ServerId, usize),
     /// A client crashed.
     Crash,
     /// The reply to the step with this index was lost.
@@ -484,6 +508,13 @@ pub enum Kind {
         charge: String,
         /// Of which order.
         order: String,
+    },
+    /// A client counted a server's vote.
+    Vote {
+        /// Which client.
+        client: ClientId,
+        /// How many it had then.
+        votes: usize,
     },
     /// Units were sold.
     Sold {

@@ -48,9 +48,7 @@ impl Teller<'_> {
     /// What a part tells, without its end and without a full stop.
     pub(super) fn told(&self, part: &Part) -> String {
         capital(&match &part.kind {
-            Kind::Lease { .. } | Kind::LeaseEnded { .. } | Kind::Renewed { .. } => {
-                self.lease(&part.kind)
-            }
+            Kind::Lease { .. } | Kind::LeaseEnded { .. } | Kind::Renewed { .. } => self.lease(part),
             Kind::Belief { .. }
             | Kind::Gap { .. }
             | Kind::Deadline { .. }
@@ -67,6 +65,7 @@ impl Teller<'_> {
             | Kind::Sleep { .. }
             | Kind::Woke(_)
             | Kind::Run(..)
+            | Kind::Vote { .. }
             | Kind::Sold { .. } => self.client(&part.kind),
             Kind::Carry { client, token } => format!("{} had token {token}", self.name(*client)),
             Kind::Token {
@@ -113,8 +112,8 @@ impl Teller<'_> {
             .map_or("the lock".into(), |key| String::from_utf8_lossy(key))
     }
 
-    fn lease(&self, kind: &Kind) -> String {
-        match kind {
+    fn lease(&self, part: &Part) -> String {
+        match &part.kind {
             Kind::Lease {
                 lock,
                 holder,
@@ -127,7 +126,11 @@ impl Teller<'_> {
                 let until = deadline.map_or("without a deadline".to_string(), |at| {
                     format!("until {}", in_words(at))
                 });
-                format!("the store leased {} to {holder} {until}", self.lock(*lock))
+                format!(
+                    "{} leased {} to {holder} {until}",
+                    server_in_words(self.setup, server_of(part.lane)),
+                    self.lock(*lock)
+                )
             }
             Kind::LeaseEnded { lock, holder, how } => self.lease_ended(*lock, *holder, *how),
             Kind::Renewed {
@@ -162,6 +165,11 @@ impl Teller<'_> {
             }
             LeaseEnd::Expired => format!("{lease} ended, as its deadline was made to pass"),
             LeaseEnd::Wiped => format!("{lease} ended, as the key was lost"),
+            LeaseEnd::Evicted => format!("{lease} ended, as the key was evicted"),
+            LeaseEnd::DataLost => {
+                format!("{lease} ended, as the server came back without its data")
+            }
+            LeaseEnd::Replicated => format!("{lease} ended, as it had on the primary"),
             LeaseEnd::DeletedBy(who) => {
                 format!("{lease} ended, as {} deleted the key", self.who(who))
             }
@@ -267,7 +275,11 @@ impl Teller<'_> {
             }
             Kind::More(more) => format!("there were {more} more of these"),
             Kind::Wait { who, server } => {
-                format!("{} made {} wait", server_in_words(*server), self.who(*who))
+                format!(
+                    "{} made {} wait",
+                    server_in_words(self.setup, *server),
+                    self.who(*who)
+                )
             }
             _ => String::new(),
         }
@@ -288,7 +300,7 @@ impl Teller<'_> {
             server => format!(
                 "{} sent {step}to {}: {text}",
                 self.who(who),
-                server_in_words(server)
+                server_in_words(self.setup, server)
             ),
         }
     }
@@ -318,10 +330,13 @@ impl Teller<'_> {
                 let step = self.step(id, step);
                 format!(
                     "{} answered {name}'s {step} with {answer}{fate}",
-                    server_in_words(server)
+                    server_in_words(self.setup, server)
                 )
             }
-            (server, ..) => format!("{} answered {name} with {answer}", server_in_words(server)),
+            (server, ..) => format!(
+                "{} answered {name} with {answer}",
+                server_in_words(self.setup, server)
+            ),
         }
     }
 
@@ -355,6 +370,13 @@ impl Teller<'_> {
             }
             Kind::Woke(client) => format!("{}'s own timer ran out", self.name(*client)),
             Kind::Run(client, run) => self.run(*client, run),
+            Kind::Vote { client, votes } => {
+                let votes = match votes {
+                    1 => "1 vote".to_string(),
+                    votes => format!("{votes} votes"),
+                };
+                format!("{} counted {votes} for the lock", self.name(*client))
+            }
             Kind::Sold {
                 client,
                 units,
@@ -425,6 +447,14 @@ impl Teller<'_> {
             }
             (KeyMark::Expired, _) => format!("{what} {key} went, as its deadline was made to pass"),
             (KeyMark::Wiped, _) => format!("{what} {key} was lost"),
+            (KeyMark::Evicted, _) => format!("{what} {key} was evicted"),
+            (KeyMark::DataLost, _) => {
+                format!("{what} {key} was lost, as the server came back without its data")
+            }
+            (KeyMark::Replicated, Some(value)) => {
+                format!("{what} {key} was set to {value}, as on the primary")
+            }
+            (KeyMark::Replicated, None) => format!("{what} {key} was deleted, as on the primary"),
         }
     }
 
@@ -467,6 +497,9 @@ impl Teller<'_> {
             Ended::Lease(LeaseEnd::Lapsed) => "it lapsed".to_string(),
             Ended::Lease(LeaseEnd::ClockJumped) => "the server's clock jumped".to_string(),
             Ended::Lease(LeaseEnd::Expired) => "its deadline was made to pass".to_string(),
+            Ended::Lease(LeaseEnd::Evicted) => "the key was evicted".to_string(),
+            Ended::Lease(LeaseEnd::DataLost) => "the server lost its data".to_string(),
+            Ended::Lease(LeaseEnd::Replicated) => "the primary had it no more".to_string(),
             Ended::Lease(LeaseEnd::Wiped) => "the key was lost".to_string(),
             Ended::Lease(LeaseEnd::DeletedBy(who)) => {
                 format!("{} deleted the key", self.who(who))
@@ -488,6 +521,14 @@ impl Teller<'_> {
             Ended::Answered => "the answer came".to_string(),
             Ended::TimedOut => "it gave up waiting".to_string(),
         })
+    }
+}
+
+/// The server in whose lane a part stands.
+fn server_of(lane: Lane) -> Server {
+    match lane {
+        Lane::Store(server) => Server::Store(server),
+        _ => Server::Client,
     }
 }
 
@@ -516,12 +557,15 @@ fn way_in_words(way: Way) -> &'static str {
     }
 }
 
-fn server_in_words(server: Server) -> &'static str {
+fn server_in_words(setup: &Setup, server: Server) -> String {
     match server {
-        Server::Store(_) => "the store",
-        Server::Database => "the database",
-        Server::Gateway => "the gateway",
-        Server::Client => "its own clock",
+        Server::Store(server) if setup.servers.is_empty() => {
+            "the ".to_string() + setup.server_name(server)
+        }
+        Server::Store(server) => setup.server_name(server).to_string(),
+        Server::Database => "the database".to_string(),
+        Server::Gateway => "the gateway".to_string(),
+        Server::Client => "its own clock".to_string(),
     }
 }
 
@@ -536,6 +580,25 @@ fn fault_told(setup: &Setup, fault: &Fault, client: &str) -> String {
             if *milliseconds < 0 { "back" } else { "forward" },
             in_words(milliseconds.unsigned_abs())
         ),
+        Fault::Evict(key) => format!("the key {key} was evicted, as memory was full"),
+        Fault::CrashServer => format!("{client} crashed, and its connections were closed"),
+        Fault::RestartServer(true) => format!("{client} was restarted with its data"),
+        Fault::RestartServer(false) => format!("{client} was restarted without its data"),
+        Fault::Unreachable => format!("{client} was down, and nothing came back"),
+        Fault::Replicate(_, 0) => format!("{client} had nothing that the replica lacked"),
+        Fault::Replicate(_, 1) => format!("{client} sent 1 command to the replica"),
+        Fault::Replicate(_, commands) => {
+            format!("{client} sent {commands} commands to the replica")
+        }
+        Fault::Failover(from, lost) => {
+            let from = lane_name(setup, Lane::Store(*from));
+            let lost = match lost {
+                0 => "nothing was lost".to_string(),
+                1 => "1 command was lost that it had not received".to_string(),
+                lost => format!("{lost} commands were lost that it had not received"),
+            };
+            format!("{client} took over from {from}; {lost}")
+        }
         Fault::ClockRate { permille } => format!(
             "the clock of {client} ran at {} of its right speed",
             percent(*permille)

@@ -80,6 +80,10 @@ pub(super) fn key(key: &str, how: KeyMark, value: Option<&str>) -> String {
         (KeyMark::ClockJumped, _) => format!("{key} lapsed"),
         (KeyMark::Expired, _) => format!("{key} expired now"),
         (KeyMark::Wiped, _) => format!("{key} wiped"),
+        (KeyMark::Evicted, _) => format!("{key} evicted"),
+        (KeyMark::DataLost, _) => format!("{key} lost"),
+        (KeyMark::Replicated, Some(value)) => format!("{key} is {value}"),
+        (KeyMark::Replicated, None) => format!("{key} deleted"),
     }
 }
 
@@ -91,6 +95,9 @@ pub(super) fn lease_end(setup: &Setup, how: LeaseEnd, at: u64) -> String {
         LeaseEnd::ClockJumped => "lapsed by its clock".to_string(),
         LeaseEnd::Expired => "expired now".to_string(),
         LeaseEnd::Wiped => "wiped".to_string(),
+        LeaseEnd::Evicted => "evicted".to_string(),
+        LeaseEnd::DataLost => "lost".to_string(),
+        LeaseEnd::Replicated => "no more".to_string(),
         LeaseEnd::DeletedBy(who) => format!("deleted by {}", somebody(setup, who)),
         LeaseEnd::OverwrittenBy(who) => format!("overwritten by {}", somebody(setup, who)),
     }
@@ -278,6 +285,11 @@ pub(super) fn actor(action: &Action) -> Option<Who> {
         Action::Advance { .. }
         | Action::AdvanceToNextDeadline
         | Action::ClockJump { .. }
+        | Action::Evict { .. }
+        | Action::CrashServer { .. }
+        | Action::RestartServer { .. }
+        | Action::Replicate { .. }
+        | Action::Failover { .. }
         | Action::ExpireNow { .. }
         | Action::Wipe { .. } => None,
     }
@@ -285,44 +297,7 @@ pub(super) fn actor(action: &Action) -> Option<Who> {
 
 /// An action and its reply in a few words: `A acquire, reply OK`.
 pub(super) fn action(setup: &Setup, entry: &Entry) -> String {
-    let at_point = |client, at: &Option<LatchPoint>| {
-        at.map_or(String::new(), |at| format!(" {}", point(setup, client, at)))
-    };
-    let mut words = match &entry.action {
-        action @ (Action::ClockJump { .. }
-        | Action::ClockRate { .. }
-        | Action::LoseRequest { .. }
-        | Action::Delay { .. }
-        | Action::Deliver { .. }) => crate::scenario::print_action(setup, action),
-        Action::Step { client: id, step } => {
-            format!("{} {}", client(setup, *id), label(setup, *id, *step))
-        }
-        Action::Pause { client: id, at } => {
-            format!("pause {}{}", client(setup, *id), at_point(*id, at))
-        }
-        Action::Resume { client: id, at } => {
-            format!("resume {}{}", client(setup, *id), at_point(*id, at))
-        }
-        Action::Crash { client: id } => format!("crash {}", client(setup, *id)),
-        Action::Restart { client: id } => format!("restart {}", client(setup, *id)),
-        Action::LoseReply { client: id, step } => {
-            format!("lose {} {}", client(setup, *id), label(setup, *id, *step))
-        }
-        Action::Advance { milliseconds } => format!("clock +{milliseconds}ms"),
-        Action::AdvanceToNextDeadline => "clock to next deadline".to_string(),
-        Action::ExpireNow { key, .. } => format!("expire {}", String::from_utf8_lossy(key)),
-        Action::Wipe { key, .. } => format!("wipe {}", String::from_utf8_lossy(key)),
-        Action::Command {
-            who: Who::Operator,
-            source,
-            ..
-        } => format!("operator> {source}"),
-        Action::Command {
-            who: Who::Client(id),
-            source,
-            ..
-        } => format!("{}> {source}", client(setup, *id)),
-    };
+    let mut words = crate::scenario::print_action(setup, &entry.action);
     match (entry.refusal(), entry.reply_in_short()) {
         (Some(why), _) => words += &format!(": not possible, {why}"),
         (None, Some(reply)) => words += &format!(", reply {}", short(&reply)),

@@ -252,7 +252,7 @@ impl<'a> Plan<'a> {
         let asks = |wanted: fn(&Request) -> bool| self.asked().any(wanted);
         [
             self.routines.iter().any(|routine| routine.store)
-                || asks(|request| matches!(request, Request::Store(_))),
+                || asks(|request| matches!(request, Request::Store(..))),
             self.routines.iter().any(|routine| routine.database)
                 || asks(|request| matches!(request, Request::Database(_))),
             self.routines.iter().any(|routine| routine.gateway)
@@ -309,7 +309,7 @@ fn reads_time(source: &str) -> bool {
 
 /// The scripts that a request sends.
 fn scripts_of(request: &Request) -> Vec<&String> {
-    let Request::Store(arguments) = request else {
+    let Request::Store(_, arguments) = request else {
         return Vec::new();
     };
     let scripts = arguments.iter().filter_map(|argument| match argument {
@@ -481,6 +481,13 @@ impl<'a> Builder<'a> {
             }
             Action::ClockJump { .. } | Action::ClockRate { .. } => {
                 return self.refused(place, "no real clock can be made to go wrong from a test");
+            }
+            Action::Evict { .. }
+            | Action::CrashServer { .. }
+            | Action::RestartServer { .. }
+            | Action::Replicate { .. }
+            | Action::Failover { .. } => {
+                return self.refused(place, "no test can make a real server do that");
             }
             Action::Pause { .. } | Action::Resume { .. } => {}
         }
@@ -886,7 +893,7 @@ fn with_values(request: &Request, values: &SortedMap<String, Value>) -> Request 
         filled.collect::<Vec<_>>()
     };
     match request {
-        Request::Store(arguments) => Request::Store(fill(arguments)),
+        Request::Store(server, arguments) => Request::Store(*server, fill(arguments)),
         Request::Gateway(arguments) => Request::Gateway(fill(arguments)),
         Request::Database(Ok(statement)) => {
             let parameters: Vec<(String, SqlValue)> = values

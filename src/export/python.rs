@@ -485,8 +485,9 @@ impl Printer<'_, '_> {
             out.push_str("            for statement in STATEMENTS:\n                affected_rows(operator.mysql, statement)\n");
         }
         for command in &plan.setup.commands {
-            let arguments: Vec<Argument> = command.iter().cloned().map(Argument::Literal).collect();
-            let request = crate::sim::client::protocol::Request::Store(arguments);
+            let arguments: Vec<Argument> =
+                command.1.iter().cloned().map(Argument::Literal).collect();
+            let request = crate::sim::client::protocol::Request::Store(None, arguments);
             let code = call(
                 &Call::of(&request),
                 Shape::Plain,

@@ -41,7 +41,7 @@ impl<'a> Call<'a> {
     /// The call for a request.
     pub fn of(request: &'a Request) -> Call<'a> {
         match request {
-            Request::Store(arguments) => command(arguments),
+            Request::Store(_, arguments) => command(arguments),
             Request::Database(Ok(statement)) => Call::Statement(statement),
             Request::Database(Err(_)) => Call::BrokenStatement,
             Request::Gateway(arguments) => match arguments.as_slice() {
@@ -50,7 +50,7 @@ impl<'a> Call<'a> {
                 [_, name] => Call::Refund(name),
                 _ => Call::Nothing,
             },
-            Request::CheckDeadline(_) | Request::Sleep(_) => Call::Nothing,
+            Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_) => Call::Nothing,
         }
     }
 }

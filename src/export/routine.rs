@@ -180,10 +180,10 @@ impl<'a> Routine<'a> {
             .collect();
         for step in &protocol.steps {
             match &step.request {
-                Request::Store(_) => routine.store = true,
+                Request::Store(..) => routine.store = true,
                 Request::Database(_) => routine.database = true,
                 Request::Gateway(_) => routine.gateway = true,
-                Request::CheckDeadline(_) | Request::Sleep(_) => {}
+                Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_) => {}
             }
             for name in super::variables(&step.request) {
                 routine.give(name, &bound);
@@ -261,6 +261,9 @@ impl<'a> Lower<'a> {
                     index,
                     "looks at the client's own clock, which no server can move",
                 );
+            }
+            Request::Quorum { .. } => {
+                return self.refused(index, "counts the votes of several servers");
             }
             Request::Sleep(_) if step.clauses.is_empty() => {
                 return Ok((remark(step).into_iter().collect(), Some(at + 1)));

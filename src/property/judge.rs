@@ -45,6 +45,14 @@ struct Line {
     fence: FenceMemory,
 }
 
+impl Line {
+    fn of(watch: &Watch) -> Line {
+        let mut line = Line::default();
+        line.lock.set_servers(watch.servers());
+        line
+    }
+}
+
 /// A row that was written, and what its writer was when it wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct HeldRow {
@@ -85,7 +93,7 @@ impl Judge {
     pub fn new(setup: &Setup, _world: &World) -> Judge {
         Judge {
             findings: Findings::default(),
-            lines: vec![Line::default(); setup.watches.len()],
+            lines: setup.watches.iter().map(Line::of).collect(),
             stock: StockMemory::default(),
             charges: ChargeMemory::default(),
             uncommitted: SortedMap::new(),
@@ -249,7 +257,13 @@ impl Judge {
                     },
                 );
             }
+            Fact::FailedOver { from, to, .. } => {
+                for line in &mut self.lines {
+                    line.lock.failed_over(here, *from, *to);
+                }
+            }
             Fact::KeyChanged {
+                server,
                 who,
                 key,
                 before,
@@ -258,6 +272,7 @@ impl Judge {
                 ..
             } => {
                 let change = KeyChange {
+                    server: *server,
                     key,
                     who: *who,
                     before: before.as_ref(),

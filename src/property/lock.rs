@@ -14,7 +14,7 @@
 use super::Property;
 use super::findings::{Findings, Here};
 use super::told::Told;
-use crate::sim::action::{ClientId, Who};
+use crate::sim::action::{ClientId, ServerId, Who};
 use crate::sim::store::{Cause, KeyState, find_command, quote_argument};
 use crate::sim::time::in_words;
 use crate::sorted::{SortedMap, SortedSet};
@@ -28,6 +28,10 @@ pub(super) struct Acquisition(pub u32);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct LockMemory {
     live: Option<Lease>,
+    /// On each server where a client's key is: whose it is.
+    owners: SortedMap<ServerId, ClientId>,
+    /// The servers that count: whoever has the majority of them has the lock.
+    counting: Vec<ServerId>,
     current: SortedMap<ClientId, Acquisition>,
     believers: SortedSet<ClientId>,
     next: Acquisition,
@@ -53,6 +57,8 @@ struct Ending {
 enum How {
     Lapsed,
     ClockJumped,
+    Evicted,
+    FailedOver,
     Lost,
     Replaced(Option<Who>),
     Deleted(Option<Who>),
@@ -60,6 +66,7 @@ enum How {
 
 /// A change of the lock's key.
 pub(super) struct KeyChange<'a> {
+    pub server: ServerId,
     pub key: &'a [u8],
     /// Through whose request; `None`: time or a fault.
     pub who: Option<Who>,
@@ -85,44 +92,113 @@ impl LockMemory {
         findings: &mut Findings,
         change: &KeyChange<'_>,
     ) -> Option<ClientId> {
+        let server = change.server;
+        if change.cause == Cause::Replicated {
+            self.replicated(change);
+            return self.settle(here, How::Lost);
+        }
         let Some(Who::Client(client)) = change.who else {
             self.changed_from_outside(here, change);
             return None;
         };
         let Some(before) = change.before else {
-            return change.after.map(|_| self.take(client));
+            change.after?;
+            self.owners.insert(server, client);
+            return self.settle(here, How::Lost);
         };
         self.judge_owner(here, findings, client, change);
         let Some(after) = change.after else {
-            self.end_live(here, How::Deleted(change.who));
-            self.current.remove(&client);
+            let was_own = self.owners.remove(&server) == Some(client);
+            let was_live = self.live.is_some();
+            self.settle(here, How::Deleted(change.who));
+            let ended = was_live && self.live.is_none();
+            if self.counting.len() < 2 || (was_own && ended) {
+                self.current.remove(&client);
+            }
             return None;
         };
-        let is_own = self.live.is_some_and(|lease| {
-            lease.owner == client && self.current.get(&client) == Some(&lease.acquisition)
-        });
+        let owns_it = self.owners.get(&server) == Some(&client);
+        let has_majority = self.live.is_none_or(|lease| lease.owner == client);
+        let is_current = self
+            .live
+            .is_none_or(|lease| self.current.get(&client) == Some(&lease.acquisition));
+        let is_own = owns_it && has_majority && is_current;
         if is_own || before.value == after.value {
             return None;
         }
-        self.end_live(here, How::Replaced(change.who));
-        Some(self.take(client))
+        self.owners.remove(&server);
+        self.settle(here, How::Replaced(change.who));
+        self.owners.insert(server, client);
+        self.settle(here, How::Lost)
+    }
+
+    /// A replica has what its primary had.
+    fn replicated(&mut self, change: &KeyChange<'_>) {
+        match (change.who, change.after) {
+            (_, None) => {
+                self.owners.remove(&change.server);
+            }
+            (Some(Who::Client(client)), Some(_)) => {
+                self.owners.insert(change.server, client);
+            }
+            _ => {}
+        }
+    }
+
+    /// The lock is taken on these servers.
+    pub fn set_servers(&mut self, servers: Vec<ServerId>) {
+        self.counting = servers;
+    }
+
+    /// Another server counts in place of one. What it has not, the lock has not.
+    pub fn failed_over(&mut self, here: Here<'_>, from: ServerId, to: ServerId) {
+        for server in &mut self.counting {
+            if *server == from {
+                *server = to;
+            }
+        }
+        self.settle(here, How::FailedOver);
+    }
+
+    /// Whoever has the majority of the servers has the lock. Gives the client that took it now.
+    fn settle(&mut self, here: Here<'_>, how: How) -> Option<ClientId> {
+        let majority = self.counting.len() / 2 + 1;
+        let has_majority = |client: ClientId| {
+            let owned = self
+                .counting
+                .iter()
+                .filter(|server| self.owners.get(server) == Some(&client));
+            owned.count() >= majority
+        };
+        let holder = self
+            .owners
+            .values()
+            .copied()
+            .find(|client| has_majority(*client));
+        match (self.live, holder) {
+            (Some(lease), holder) if holder == Some(lease.owner) => None,
+            (_, holder) => {
+                self.end_live(here, how);
+                holder.map(|client| self.take(client))
+            }
+        }
     }
 
     /// Time, a fault or somebody from outside changed the key: no client's doing.
     fn changed_from_outside(&mut self, here: Here<'_>, change: &KeyChange<'_>) {
-        match (change.before, change.after) {
-            (_, None) => self.end_live(
-                here,
-                match change.cause {
-                    Cause::Command(_) => How::Deleted(change.who),
-                    Cause::Lapse => How::Lapsed,
-                    Cause::ClockJump => How::ClockJumped,
-                    Cause::ExpiredNow | Cause::Wiped => How::Lost,
-                },
-            ),
-            (Some(before), Some(after)) if before.value == after.value => {}
-            (_, Some(_)) => self.end_live(here, How::Replaced(change.who)),
-        }
+        let how = match (change.before, change.after) {
+            (_, None) => match change.cause {
+                Cause::Command(_) => How::Deleted(change.who),
+                Cause::Lapse => How::Lapsed,
+                Cause::ClockJump => How::ClockJumped,
+                Cause::Evicted => How::Evicted,
+                Cause::ExpiredNow | Cause::Wiped | Cause::DataLost | Cause::Replicated => How::Lost,
+            },
+            (Some(before), Some(after)) if before.value == after.value => return,
+            (_, Some(_)) => How::Replaced(change.who),
+        };
+        self.owners.remove(&change.server);
+        self.settle(here, how);
     }
 
     fn take(&mut self, client: ClientId) -> ClientId {
@@ -156,10 +232,11 @@ impl LockMemory {
         client: ClientId,
         change: &KeyChange<'_>,
     ) {
-        let Some(lease) = self.live.filter(|lease| lease.owner != client) else {
+        let owner = self.owners.get(&change.server).copied();
+        let Some(owner_id) = owner.filter(|owner| *owner != client) else {
             return;
         };
-        let (name, owner) = (here.name(client), here.name(lease.owner));
+        let (name, owner) = (here.name(client), here.name(owner_id));
         let key = String::from_utf8_lossy(change.key);
         let command = match change.cause {
             Cause::Command(command) => command,
@@ -184,7 +261,7 @@ impl LockMemory {
         findings.broke(
             here,
             Property::OwnerOnly,
-            vec![client, lease.owner],
+            vec![client, owner_id],
             Vec::new(),
             because,
         );
@@ -376,6 +453,10 @@ impl LockMemory {
         Some(match &ending.how {
             How::Lapsed => format!("had lapsed at {at}"),
             How::ClockJumped => format!("had ended as the server's clock jumped at {at}"),
+            How::Evicted => format!("had been evicted at {at}"),
+            How::FailedOver => {
+                format!("had been lost at {at}, when a replica took over that had not received it")
+            }
             How::Lost => format!("had been lost at {at}"),
             How::Replaced(who) => format!("had been taken over by {} at {at}", by(who)),
             How::Deleted(Some(Who::Client(other))) if *other == client => {

@@ -102,8 +102,8 @@ pub fn is_same_reply(expected: &str, got: &str) -> bool {
 /// The part of a world at which an expectation looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The store.
-    Store,
+    /// A Redis-like server.
+    Store(ServerId),
     /// The database.
     Database,
     /// The gateway.
@@ -125,8 +125,15 @@ pub fn part_of(expectation: &Expectation, setup: &Setup) -> Part {
                 .position(|client| client.name == *name)
                 .unwrap_or(0),
         ),
-        _ => Part::Store,
+        Expectation::Key { server, .. } => Part::Store(server_of(server.as_deref(), setup)),
+        _ => Part::Store(ServerId::FIRST),
     }
+}
+
+/// The server of this name, or the first.
+fn server_of(name: Option<&str>, setup: &Setup) -> ServerId {
+    name.and_then(|name| setup.server_named(name))
+        .unwrap_or(ServerId::FIRST)
 }
 
 /// Whether the world is as the expectation says, which is about rows, keys, charges or a client.
@@ -182,8 +189,18 @@ impl<'t> End<'t> {
             } => {
                 return self.difference_of_row(table, key, columns.as_deref());
             }
-            Expectation::Key { key, value, ttl } => {
-                return self.difference_of_key(key, value.as_deref(), *ttl);
+            Expectation::Key {
+                key,
+                server,
+                value,
+                ttl,
+            } => {
+                return self.difference_of_key(
+                    server_of(server.as_deref(), self.setup),
+                    key,
+                    value.as_deref(),
+                    *ttl,
+                );
             }
             Expectation::Writes(writes) => (list(writes.iter().map(print_write)), self.writes()),
             Expectation::Charges(charges) => (list(charges.iter().cloned()), self.charges()),
@@ -257,11 +274,12 @@ impl<'t> End<'t> {
 
     fn difference_of_key(
         &self,
+        server: ServerId,
         key: &[u8],
         value: Option<&str>,
         ttl: Option<Option<u64>>,
     ) -> Option<(String, String)> {
-        let store = self.world.store(ServerId::FIRST);
+        let store = self.world.store(server);
         let state = store.get(key);
         let got = state.as_ref().map(|state| read_key(store, key, state));
         let got_ttl = state.as_ref().map(|state| state.remaining);

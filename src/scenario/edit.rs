@@ -496,8 +496,10 @@ fn client_of(choice: &Choice) -> Option<&Named> {
         | Choice::Command { who: client, .. } => Some(client),
         Choice::Advance(_)
         | Choice::AdvanceToNextDeadline
-        | Choice::Expire(_)
-        | Choice::Wipe(_) => None,
+        | Choice::OfKey { .. }
+        | Choice::RestartWithoutData(_)
+        | Choice::Replicate { .. }
+        | Choice::Failover(_) => None,
     }
 }
 
@@ -587,6 +589,12 @@ fn add_library_protocol(text: &str, protocol: &LibraryProtocol) -> Edited {
             blocks.push(to_lines(table.text));
         }
     }
+    let has_line = |line: &str| text.lines().any(|other| other.trim_end() == line);
+    let servers = protocol.servers.iter().filter(|line| !has_line(line));
+    let servers: Vec<String> = servers.map(|line| (*line).to_owned()).collect();
+    if !servers.is_empty() {
+        blocks.push(servers);
+    }
     // A key that the text knows already begins as the text has it.
     let commands = protocol.store.iter().filter(|command| {
         let key = command.split_whitespace().nth(1).unwrap_or_default();
@@ -665,7 +673,7 @@ impl Editor {
             return None;
         };
         let is_there = |role: &&Role| match role {
-            Role::Lock(_) | Role::Counter(_) => true,
+            Role::Lock(..) | Role::Counter(_) => true,
             Role::Fence(column) | Role::Stock(column) => {
                 tables.get(&column.table.text).is_some_and(|definition| {
                     definition
@@ -930,7 +938,7 @@ mod tests {
             "x\n",
             "A",
             None,
-            "line 1, column 1: no block begins with `x`: expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule`, `expect` or `search`",
+            "line 1, column 1: no block begins with `x`: expected `option`, `server`, `replica`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule`, `expect` or `search`",
         );
         add(
             "client A:  p  # c\n\nschedule",
@@ -1104,6 +1112,7 @@ expect
                     "inventory",
                     "table inventory (sku VARCHAR(32) PRIMARY KEY, qty INT)\n  'sku-1', 10\n",
                 )],
+                servers: Vec::new(),
                 store: vec!["SET fence:sku-1 5"],
                 watches: vec![
                     "watch lock lock:sku-1, stock inventory.qty",

@@ -9,7 +9,7 @@ const MOST_ERRORS: usize = 100;
 const MOST_QUOTED: usize = 60;
 
 /// How many known names an error lists.
-const MOST_KNOWN: usize = 12;
+const MOST_KNOWN: usize = 16;
 
 /// One thing that is wrong with a text.
 ///
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(one_of(&["a"]), "`a`");
         assert_eq!(one_of(&["a", "b", "c"]), "`a`, `b` or `c`");
         let many: Vec<&str> = vec!["x"; 20];
-        assert!(one_of(&many).ends_with("`x` or one of 8 more"));
+        assert!(one_of(&many).ends_with("`x` or one of 4 more"));
     }
 
     #[test]

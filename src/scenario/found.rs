@@ -101,8 +101,14 @@ fn claim_of(expectation: &Expectation) -> ExpectedClaim {
                     .collect()
             }),
         },
-        Expectation::Key { key, value, ttl } => ExpectedClaim::Key {
+        Expectation::Key {
+            key,
+            server,
+            value,
+            ttl,
+        } => ExpectedClaim::Key {
             key: key.clone(),
+            server: server.as_deref().map(named),
             value: value.clone(),
             ttl: *ttl,
         },

@@ -41,6 +41,7 @@ fn name() -> impl Strategy<Value = Named> {
             "clock",
             "expire",
             "wipe",
+            "evict",
             "on",
             "claims",
             "compensation",
@@ -180,14 +181,17 @@ fn watch() -> impl Strategy<Value = BlockKind> {
     );
     roles.prop_map(|(lock, counter, fence, stock)| {
         let roles: Vec<Role> = lock
-            .map(Role::Lock)
+            .map(|key| Role::Lock(key, Vec::new()))
             .into_iter()
             .chain(counter.map(Role::Counter))
             .chain(fence.map(Role::Fence))
             .chain(stock.map(Role::Stock))
             .collect();
         match roles.is_empty() {
-            true => BlockKind::Watch(vec![Role::Lock(b"k".to_vec())]),
+            true => BlockKind::Watch(vec![Role::Lock(
+                b"k".to_vec(),
+                vec![named("r1"), named("r2")],
+            )]),
             false => BlockKind::Watch(roles),
         }
     })
@@ -332,42 +336,59 @@ fn leg() -> impl Strategy<Value = Leg> {
     prop_oneof![Just(Leg::Request), Just(Leg::Reply)]
 }
 
+fn key_fault() -> impl Strategy<Value = KeyFault> {
+    prop_oneof![
+        Just(KeyFault::Expire),
+        Just(KeyFault::Wipe),
+        Just(KeyFault::Evict)
+    ]
+}
+
 fn schedule_entry() -> impl Strategy<Value = ScheduleEntry> {
     let side = || prop_oneof![Just(Side::Before), Just(Side::After)];
-    let choice = prop_oneof![
-        (name(), name()).prop_map(|(client, label)| Choice::Step { client, label }),
-        (name(), option::of((side(), name())))
-            .prop_map(|(client, at)| Choice::Pause { client, at }),
-        (name(), option::of((side(), name())))
-            .prop_map(|(client, at)| Choice::Resume { client, at }),
-        name().prop_map(Choice::Crash),
-        name().prop_map(Choice::Restart),
-        (name(), name()).prop_map(|(client, label)| Choice::Lose { client, label }),
-        (name(), name()).prop_map(|(client, label)| Choice::LoseRequest { client, label }),
-        (name(), name(), leg()).prop_map(|(client, label, leg)| Choice::Delay {
-            client,
-            label,
-            leg
-        }),
-        (name(), name()).prop_map(|(client, label)| Choice::Deliver { client, label }),
-        milliseconds().prop_map(Choice::Advance),
-        (name(), milliseconds(), any::<bool>()).prop_map(|(whose, milliseconds, is_back)| {
-            let milliseconds = milliseconds as i64;
-            Choice::ClockJump {
-                whose,
-                milliseconds: if is_back { -milliseconds } else { milliseconds },
-            }
-        }),
-        (name(), 1_u32..100_000)
-            .prop_map(|(client, permille)| Choice::ClockRate { client, permille }),
-        Just(Choice::AdvanceToNextDeadline),
-        key().prop_map(Choice::Expire),
-        key().prop_map(Choice::Wipe),
-        (name(), code()).prop_map(|(who, source)| Choice::Command {
-            who,
-            source: named(source)
-        }),
-    ];
+    let choice =
+        prop_oneof![
+            (name(), name()).prop_map(|(client, label)| Choice::Step { client, label }),
+            (name(), option::of((side(), name())))
+                .prop_map(|(client, at)| Choice::Pause { client, at }),
+            (name(), option::of((side(), name())))
+                .prop_map(|(client, at)| Choice::Resume { client, at }),
+            name().prop_map(Choice::Crash),
+            name().prop_map(Choice::Restart),
+            (name(), name()).prop_map(|(client, label)| Choice::Lose { client, label }),
+            (name(), name()).prop_map(|(client, label)| Choice::LoseRequest { client, label }),
+            (name(), name(), leg()).prop_map(|(client, label, leg)| Choice::Delay {
+                client,
+                label,
+                leg
+            }),
+            (name(), name()).prop_map(|(client, label)| Choice::Deliver { client, label }),
+            milliseconds().prop_map(Choice::Advance),
+            (name(), milliseconds(), any::<bool>()).prop_map(|(whose, milliseconds, is_back)| {
+                let milliseconds = milliseconds as i64;
+                Choice::ClockJump {
+                    whose,
+                    milliseconds: if is_back { -milliseconds } else { milliseconds },
+                }
+            }),
+            (name(), 1_u32..100_000)
+                .prop_map(|(client, permille)| Choice::ClockRate { client, permille }),
+            Just(Choice::AdvanceToNextDeadline),
+            (key_fault(), key(), option::of(name()))
+                .prop_map(|(what, key, server)| Choice::OfKey { what, key, server }),
+            name().prop_map(Choice::RestartWithoutData),
+            (name(), option::of(1_u64..50))
+                .prop_map(|(to, commands)| Choice::Replicate { to, commands }),
+            name().prop_map(Choice::Failover),
+            (name(), option::of(name()), code()).prop_map(|(who, server, source)| {
+                let source = named(source);
+                Choice::Command {
+                    who,
+                    server,
+                    source,
+                }
+            }),
+        ];
     let reply = prop_oneof![
         "[A-Za-z0-9]{1,5}",
         Just("\"a  # b\"".to_owned()),
@@ -494,17 +515,19 @@ fn claim() -> impl Strategy<Value = ExpectedClaim> {
             }
         }),
         (
-            key(),
+            (key(), option::of(name())),
             option::of((value, option::of(option::of(milliseconds()))))
         )
-            .prop_map(|(key, state)| match state {
+            .prop_map(|((key, server), state)| match state {
                 Some((value, ttl)) => ExpectedClaim::Key {
                     key,
+                    server,
                     value: Some(value),
                     ttl
                 },
                 None => ExpectedClaim::Key {
                     key,
+                    server,
                     value: None,
                     ttl: None
                 },
@@ -526,7 +549,9 @@ fn block() -> impl Strategy<Value = Block> {
             parts
         });
     let kind = prop_oneof![
-        name().prop_map(BlockKind::Option),
+        (name(), option::of(name())).prop_map(|(name, value)| BlockKind::Option { name, value }),
+        (vec(name(), 1..4), option::of(name()))
+            .prop_map(|(names, replica_of)| BlockKind::Servers { names, replica_of }),
         table().prop_map(BlockKind::Table),
         entries(passage()).prop_map(BlockKind::Database),
         entries(written(code())).prop_map(BlockKind::Store),
@@ -660,7 +685,7 @@ fn action() -> impl Strategy<Value = (Action, usize)> {
     let typed = (option::of(client()), typed).prop_map(|(client, source)| Action::Command {
         who: client.map_or(Who::Operator, Who::Client),
         source: source.to_owned(),
-        request: Request::Store(Vec::new()),
+        request: Request::Store(None, Vec::new()),
     });
     let action = prop_oneof![
         8 => client().prop_map(|client| Action::Step { client, step: 0 }),

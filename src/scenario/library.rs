@@ -33,6 +33,8 @@ pub struct LibraryProtocol {
     pub scripts: Vec<Block>,
     /// The tables that its statements name, each with its block.
     pub tables: Vec<Block>,
+    /// The lines that declare the servers which its requests name.
+    pub servers: Vec<&'static str>,
     /// The Redis commands that its keys need before the schedule.
     pub store: Vec<&'static str>,
     /// The `watch` lines that give its keys and columns their roles.
@@ -148,6 +150,15 @@ fn protocols_in(story: &'static Story, blocks: &[Found]) -> Vec<LibraryProtocol>
             tables: of("table")
                 .filter(|table| names(protocol.text, table.name))
                 .collect(),
+            servers: of_keyword(blocks, "server")
+                .chain(of_keyword(blocks, "replica"))
+                .filter(|line| {
+                    let names = line.split([' ', ',']).skip(1);
+                    names
+                        .filter(|name| !name.is_empty())
+                        .any(|name| protocol.text.contains(&(" ".to_string() + name + "> ")))
+                })
+                .collect(),
             store: of("store")
                 .flat_map(|store| store.text.lines().skip(1))
                 .map(str::trim)
@@ -160,6 +171,17 @@ fn protocols_in(story: &'static Story, blocks: &[Found]) -> Vec<LibraryProtocol>
             watches: of("watch").map(|watch| watch.text.trim_end()).collect(),
         })
         .collect()
+}
+
+/// The lines of the blocks that begin with this keyword.
+fn of_keyword<'b>(
+    blocks: &'b [Found],
+    keyword: &'static str,
+) -> impl Iterator<Item = &'static str> + use<'b> {
+    blocks
+        .iter()
+        .filter(move |found| found.keyword == keyword)
+        .map(|found| found.block.text.trim_end())
 }
 
 /// Whether the text has this word.

@@ -56,3 +56,6 @@ pub const SEARCHES: usize = 32;
 
 /// Distinct worlds of a search.
 pub const WORLDS: u64 = 1_000_000_000;
+
+/// Redis-like servers of a scenario.
+pub const SERVERS: usize = 16;

@@ -42,10 +42,10 @@ use std::sync::Arc;
 use error::{Errors, Place};
 use lines::Line;
 use request::{Known, Part};
-use syntax::{Choice, Named, Side};
+use syntax::{Choice, KeyFault, Named, Side};
 
 use crate::property::{LedgerEntry, Property};
-use crate::sim::action::{Action, ClientId, ClockOf, LatchPoint, Who};
+use crate::sim::action::{Action, ClientId, ClockOf, LatchPoint, ServerId, Who};
 use crate::sim::client::protocol::Request;
 use crate::sim::setup::Setup;
 
@@ -122,6 +122,8 @@ pub enum Expectation {
     Key {
         /// Which key.
         key: Vec<u8>,
+        /// On which server; `None`: the first.
+        server: Option<String>,
         /// Its value in short form; `None`: no such key.
         value: Option<String>,
         /// Its remaining milliseconds; the outer `None`: not checked.
@@ -284,6 +286,7 @@ pub fn read_request(source: &str, setup: &Setup, who: Who) -> Result<Request, Te
             scripts: &setup.scripts,
             scripts_are_damaged: false,
             is_typed: true,
+            setup,
         };
         let request = request::request(&[part], known, &mut errors)?;
         let variables = compile::known_variables(setup, who);
@@ -370,6 +373,12 @@ fn choice(setup: &Setup, action: &Action) -> Choice {
         let step = protocol.and_then(|protocol| protocol.steps.get(step));
         named(step.map_or("", |step| step.label.as_str()))
     };
+    let server_named = |server: ServerId| named(setup.server_name(server));
+    let of_key = |what: KeyFault, server: ServerId, key: &[u8]| Choice::OfKey {
+        what,
+        key: key.to_vec(),
+        server: (server != ServerId::FIRST).then(|| server_named(server)),
+    };
     let latch = |id: ClientId, at: Option<LatchPoint>| match at {
         Some(LatchPoint::Before(step)) => Some((Side::Before, label(id, step))),
         Some(LatchPoint::After(step)) => Some((Side::After, label(id, step))),
@@ -418,7 +427,7 @@ fn choice(setup: &Setup, action: &Action) -> Choice {
             milliseconds,
         } => Choice::ClockJump {
             whose: match clock {
-                ClockOf::Server(_) => named("store"),
+                ClockOf::Server(server) => server_named(*server),
                 ClockOf::Database => named("database"),
                 ClockOf::Client(id) => client(*id),
             },
@@ -431,15 +440,36 @@ fn choice(setup: &Setup, action: &Action) -> Choice {
             client: client(*id),
             permille: *permille,
         },
-        Action::ExpireNow { key, .. } => Choice::Expire(key.clone()),
-        Action::Wipe { key, .. } => Choice::Wipe(key.clone()),
-        Action::Command { who, source, .. } => {
+        Action::ExpireNow { server, key } => of_key(KeyFault::Expire, *server, key),
+        Action::Wipe { server, key } => of_key(KeyFault::Wipe, *server, key),
+        Action::Evict { server, key } => of_key(KeyFault::Evict, *server, key),
+        Action::CrashServer { server } => Choice::Crash(server_named(*server)),
+        Action::RestartServer {
+            server,
+            keeps_data: true,
+        } => Choice::Restart(server_named(*server)),
+        Action::RestartServer { server, .. } => Choice::RestartWithoutData(server_named(*server)),
+        Action::Replicate { to, commands } => Choice::Replicate {
+            to: server_named(*to),
+            commands: *commands,
+        },
+        Action::Failover { to } => Choice::Failover(server_named(*to)),
+        Action::Command {
+            who,
+            source,
+            request,
+        } => {
             let who = match who {
                 Who::Operator => named("operator"),
                 Who::Client(id) => client(*id),
             };
+            let server = match request {
+                Request::Store(server, _) => server.map(server_named),
+                _ => None,
+            };
             Choice::Command {
                 who,
+                server,
                 source: named(source),
             }
         }

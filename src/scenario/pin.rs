@@ -59,14 +59,24 @@ impl End<'_> {
         lines
     }
 
-    /// The watched keys, there or not, and then the other ones.
+    /// The watched keys, there or not, and then the other ones, server by server.
     fn keys_in_words(&self) -> Vec<String> {
-        let watched = self
-            .setup
-            .watches
-            .iter()
-            .flat_map(|watch| [&watch.lock, &watch.counter]);
-        let store = self.world.store(ServerId::FIRST);
+        let servers = (0..self.world.stores.len()).map(ServerId);
+        servers.flat_map(|server| self.keys_on(server)).collect()
+    }
+
+    fn keys_on(&self, server: ServerId) -> Vec<String> {
+        let is_first = server == ServerId::FIRST;
+        let watched = self.setup.watches.iter().flat_map(|watch| {
+            let lock = watch.lock.as_ref();
+            let lock = lock.filter(|_| watch.servers().contains(&server));
+            [lock, watch.counter.as_ref().filter(|_| is_first)]
+        });
+        let on = match is_first {
+            true => String::new(),
+            false => format!(" on {}", self.setup.server_name(server)),
+        };
+        let store = self.world.store(server);
         let mut keys: Vec<&[u8]> = Vec::new();
         for key in watched
             .flatten()
@@ -82,7 +92,7 @@ impl End<'_> {
             let value = state.as_ref().map(|state| read_key(store, key, state));
             let ttl = state.map(|state| state.remaining);
             format!(
-                "key {}: {}",
+                "key {}{on}: {}",
                 print_word(key),
                 print_key_state(value.as_deref(), ttl)
             )

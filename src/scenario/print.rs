@@ -86,7 +86,14 @@ impl Printer {
     fn block(&mut self, block: &Block) {
         let comment = block.comment.as_ref();
         match &block.kind {
-            BlockKind::Option(name) => self.line(0, &format!("option {}", name.text), comment),
+            BlockKind::Option { name, value } => {
+                let value = value.iter().map(|value| format!(" {}", value.text));
+                let line = format!("option {}{}", name.text, value.collect::<String>());
+                self.line(0, &line, comment);
+            }
+            BlockKind::Servers { names, replica_of } => {
+                self.line(0, &servers(names, replica_of.as_ref()), comment);
+            }
             BlockKind::Table(table) => self.table(table),
             BlockKind::Database(statements) => {
                 self.line(0, "database", comment);
@@ -173,11 +180,29 @@ pub(super) fn watch(roles: &[Role]) -> String {
 
 fn role(role: &Role) -> String {
     match role {
-        Role::Lock(key) => format!("lock {}", print_word(key)),
+        Role::Lock(key, servers) if servers.is_empty() => format!("lock {}", print_word(key)),
+        Role::Lock(key, servers) => {
+            let names: Vec<&str> = servers.iter().map(|name| name.text.as_str()).collect();
+            format!("lock {} on {}", print_word(key), names.join(" "))
+        }
         Role::Counter(key) => format!("counter {}", print_word(key)),
         Role::Fence(column) => format!("fence {}.{}", column.table.text, column.column.text),
         Role::Stock(column) => format!("stock {}.{}", column.table.text, column.column.text),
     }
+}
+
+/// The line that declares servers or replicas.
+fn servers(names: &[Named], replica_of: Option<&Named>) -> String {
+    let names: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
+    let names = names.join(", ");
+    match replica_of {
+        Some(primary) => format!("replica {names} of {}", primary.text),
+        None => format!("server {names}"),
+    }
+}
+
+fn on_server(server: Option<&Named>) -> String {
+    server.map_or_else(String::new, |server| format!(" on {}", server.text))
 }
 
 /// The line that declares clients.
@@ -286,6 +311,7 @@ fn effect(effect: &Effect) -> String {
         }
         Effect::Releases(key) => format!("releases {}", argument(key)),
         Effect::Loses(key) => format!("loses {}", argument(key)),
+        Effect::Votes(key) => format!("votes for {}", argument(key)),
         Effect::Draws(variable) => format!("draws {{{variable}}}"),
         Effect::Sells { units, order: None } => format!("sells {units}"),
         Effect::Sells {
@@ -361,9 +387,30 @@ pub(super) fn choice(choice: &Choice) -> String {
             };
             format!("clock of {} runs at {whole}{tenths}%", client.text)
         }
-        Choice::Expire(key) => format!("expire {}", print_word(key)),
-        Choice::Wipe(key) => format!("wipe {}", print_word(key)),
-        Choice::Command { who, source } => format!("{}> {}", who.text, source.text),
+        Choice::OfKey { what, key, server } => {
+            let server = on_server(server.as_ref());
+            format!("{} {}{server}", what.word(), print_word(key))
+        }
+        Choice::RestartWithoutData(server) => format!("restart {} without data", server.text),
+        Choice::Replicate { to, commands } => match commands {
+            None => format!("replicate to {}", to.text),
+            Some(1) => format!("replicate 1 command to {}", to.text),
+            Some(commands) => format!("replicate {commands} commands to {}", to.text),
+        },
+        Choice::Failover(to) => format!("failover to {}", to.text),
+        Choice::Command {
+            who,
+            server,
+            source,
+        } => {
+            let server = server.iter().map(|server| format!(" {}", server.text));
+            format!(
+                "{}{}> {}",
+                who.text,
+                server.collect::<String>(),
+                source.text
+            )
+        }
     }
 }
 
@@ -427,14 +474,20 @@ pub(super) fn claim(claim: &ExpectedClaim) -> String {
             let columns = columns.unwrap_or_else(|| "none".to_owned());
             format!("{} {}: {columns}", table.text, key.join(", "))
         }
-        ExpectedClaim::Key { key, value, ttl } => {
+        ExpectedClaim::Key {
+            key,
+            server,
+            value,
+            ttl,
+        } => {
+            let server = on_server(server.as_ref());
             let value = value.as_deref().unwrap_or("none");
             let ttl = match ttl {
                 None => String::new(),
                 Some(None) => " no ttl".to_owned(),
                 Some(Some(milliseconds)) => format!(" ttl {milliseconds}ms"),
             };
-            format!("key {}: {value}{ttl}", print_word(key))
+            format!("key {}{server}: {value}{ttl}", print_word(key))
         }
         ExpectedClaim::Writes(writes) => {
             let write = |(who, verdict): &(Named, String)| format!("{} {verdict}", who.text);

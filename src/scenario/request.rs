@@ -1,13 +1,15 @@
 //! What is sent, and to whom: the first word of a request decides.
 
+use crate::sim::action::ServerId;
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::Statement;
+use crate::sim::setup::Setup;
 use crate::sim::store;
 use crate::sorted::{SortedMap, SortedSet};
 
 use super::error::{Errors, Place, quoted};
 use super::limits;
-use super::scan::{Cursor, is_variable_name, whole_number};
+use super::scan::{Cursor, is_name, is_variable_name, whole_number};
 
 /// The words that begin an SQL statement. `SET` is decided by what follows it.
 const STATEMENTS: [&str; 27] = [
@@ -58,6 +60,7 @@ enum Receiver {
     Database,
     Gateway,
     Clock,
+    Quorum,
     Timer,
 }
 
@@ -70,6 +73,8 @@ pub(super) struct Known<'a> {
     pub scripts_are_damaged: bool,
     /// Whether somebody types it: then a digest that is none goes to the store, which answers as Redis does.
     pub is_typed: bool,
+    /// The servers.
+    pub setup: &'a Setup,
 }
 
 /// Reads a request from its lines, of which there is at least one.
@@ -79,7 +84,11 @@ pub(super) fn request(
     errors: &mut Errors<'_>,
 ) -> Option<Request> {
     let (first, others) = lines.split_first()?;
-    let (receiver, first) = receiver(*first);
+    let (server, first) = prompt(*first, known, errors)?;
+    let (receiver, first) = match server {
+        Some(_) => (Receiver::Store, first),
+        None => receiver(first),
+    };
     if let Receiver::Database = receiver {
         let texts: Vec<&str> = std::iter::once(first.text)
             .chain(others.iter().map(|part| part.text))
@@ -96,7 +105,8 @@ pub(super) fn request(
     }
     let arguments = arguments(first, known, errors)?;
     match receiver {
-        Receiver::Store => Some(Request::Store(arguments)),
+        Receiver::Store => Some(Request::Store(server, arguments)),
+        Receiver::Quorum => quorum(&arguments, first.place, errors),
         Receiver::Gateway => gateway(arguments, first.place, errors),
         Receiver::Clock => match arguments.as_slice() {
             [_, key] => Some(Request::CheckDeadline(key.clone())),
@@ -104,6 +114,33 @@ pub(super) fn request(
         },
         Receiver::Timer | Receiver::Database => sleep(&arguments, first.place, errors),
     }
+}
+
+/// The server that a prompt in front of a request names, `r1> GET k`, and the request behind it.
+fn prompt<'a>(
+    line: Part<'a>,
+    known: Known<'_>,
+    errors: &mut Errors<'_>,
+) -> Option<(Option<ServerId>, Part<'a>)> {
+    let Some((name, rest)) = line.text.split_once("> ").filter(|(name, _)| is_name(name)) else {
+        return Some((None, line));
+    };
+    let text = rest.trim_start_matches(' ');
+    let start = line.place.end.saturating_sub(text.len());
+    let place = Place {
+        start,
+        ..line.place
+    };
+    if let Some(server) = known.setup.server_named(name) {
+        return Some((Some(server), Part { text, place }));
+    }
+    let servers = (0..known.setup.server_count()).map(ServerId);
+    let names = servers.map(|server| known.setup.server_name(server));
+    let place = Place {
+        end: line.place.start + name.len(),
+        ..line.place
+    };
+    errors.unknown(place, "no server is called", name, names)
 }
 
 /// Whom a request is for, and the request without the word that forces it.
@@ -133,6 +170,7 @@ fn receiver(line: Part<'_>) -> (Receiver, Part<'_>) {
     let receiver = match first.as_str() {
         "CHARGE" | "REFUND" => Receiver::Gateway,
         "CHECK" => Receiver::Clock,
+        "QUORUM" => Receiver::Quorum,
         "SLEEP" => Receiver::Timer,
         "SET" if is_sql_set(words.next().unwrap_or_default(), words.next()) => Receiver::Database,
         word if STATEMENTS.contains(&word) => Receiver::Database,
@@ -298,6 +336,46 @@ fn gateway(mut arguments: Vec<Argument>, place: Place, errors: &mut Errors<'_>) 
     Some(Request::Gateway(arguments))
 }
 
+fn quorum(arguments: &[Argument], place: Place, errors: &mut Errors<'_>) -> Option<Request> {
+    let is_word = |argument: &Argument, word: &str| match argument {
+        Argument::Literal(bytes) => bytes.eq_ignore_ascii_case(word.as_bytes()),
+        _ => false,
+    };
+    let (votes, key, lease, drift) = match arguments {
+        [_, votes, key, px, lease] if is_word(px, "PX") => (votes, key, lease, None),
+        [_, votes, key, px, lease, word, drift] if is_word(px, "PX") && is_word(word, "DRIFT") => {
+            (votes, key, lease, Some(drift))
+        }
+        _ => {
+            let message = "QUORUM takes a number of votes, a lock and its lease";
+            let expected = "`QUORUM 2 KEY PX 10000` or `QUORUM 2 KEY PX 10000 DRIFT 102`";
+            return errors.add(place, message, expected);
+        }
+    };
+    let number = |argument: &Argument| match argument {
+        Argument::Literal(bytes) => std::str::from_utf8(bytes).ok().and_then(whole_number),
+        _ => None,
+    };
+    let is_number = |argument: &Argument| {
+        matches!(argument, Argument::Variable(_))
+            || number(argument).is_some_and(|number| number <= limits::DURATION)
+    };
+    let Some(votes) = number(votes).filter(|votes| *votes > 0) else {
+        let expected = "a whole number from 1 on, such as 2 of three servers";
+        return errors.add(place, "so many votes cannot be needed", expected);
+    };
+    if !is_number(lease) || !drift.is_none_or(is_number) {
+        let expected = "whole milliseconds, such as `PX 10000`";
+        return errors.add(place, "the lease or the drift is no time", expected);
+    }
+    Some(Request::Quorum {
+        votes,
+        key: key.clone(),
+        lease: lease.clone(),
+        drift: drift.cloned(),
+    })
+}
+
 fn sleep(arguments: &[Argument], place: Place, errors: &mut Errors<'_>) -> Option<Request> {
     let expected = "`SLEEP` and milliseconds, such as `SLEEP 100`";
     match arguments {
@@ -325,13 +403,19 @@ fn sleep(arguments: &[Argument], place: Place, errors: &mut Errors<'_>) -> Optio
 /// The variables that a request refers to, in order.
 pub(super) fn variables(request: &Request) -> Vec<&str> {
     match request {
-        Request::Store(arguments) | Request::Gateway(arguments) => {
+        Request::Store(_, arguments) | Request::Gateway(arguments) => {
             arguments.iter().filter_map(variable_of).collect()
         }
         Request::Database(Ok(statement)) => {
             statement.variables().iter().map(String::as_str).collect()
         }
         Request::Database(Err(_)) => Vec::new(),
+        Request::Quorum {
+            key, lease, drift, ..
+        } => {
+            let all = [Some(key), Some(lease), drift.as_ref()];
+            all.into_iter().flatten().filter_map(variable_of).collect()
+        }
         Request::CheckDeadline(argument) | Request::Sleep(argument) => {
             variable_of(argument).into_iter().collect()
         }

@@ -80,8 +80,20 @@ pub struct Block {
 /// What a block is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// `option CLIENT_FOUND_ROWS`.
-    Option(Named),
+    /// `option CLIENT_FOUND_ROWS`, `option maxmemory-policy volatile-lru`.
+    Option {
+        /// Its name.
+        name: Named,
+        /// What it is set to, where something is.
+        value: Option<Named>,
+    },
+    /// `server r1, r2, r3`, `replica a, b of r1`.
+    Servers {
+        /// Their names.
+        names: Vec<Named>,
+        /// Of which server they are replicas.
+        replica_of: Option<Named>,
+    },
     /// `table NAME (COLUMNS)` and a line for each row.
     Table(Table),
     /// `database`: statements before the schedule.
@@ -128,8 +140,8 @@ pub struct Table {
 /// A part that a key or a column plays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// `lock KEY`.
-    Lock(Vec<u8>),
+    /// `lock KEY`, `lock KEY on r1 r2 r3`.
+    Lock(Vec<u8>, Vec<Named>),
     /// `counter KEY`.
     Counter(Vec<u8>),
     /// `fence TABLE.COLUMN`.
@@ -243,6 +255,34 @@ pub enum Side {
     After,
 }
 
+/// What is done to a key from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyFault {
+    /// Its deadline passes now.
+    Expire,
+    /// It is lost.
+    Wipe,
+    /// It is evicted.
+    Evict,
+}
+
+impl KeyFault {
+    /// All, by their words.
+    pub const ALL: [(&str, KeyFault); 3] = [
+        ("expire", KeyFault::Expire),
+        ("wipe", KeyFault::Wipe),
+        ("evict", KeyFault::Evict),
+    ];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        Self::ALL
+            .into_iter()
+            .find(|(_, fault)| *fault == self)
+            .map_or("", |(word, _)| word)
+    }
+}
+
 /// An action, clients and steps by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
@@ -319,14 +359,32 @@ pub enum Choice {
         /// 900.
         permille: u32,
     },
-    /// `expire lock:sku-1`.
-    Expire(Vec<u8>),
-    /// `wipe fence:sku-1`.
-    Wipe(Vec<u8>),
+    /// `expire lock:sku-1`, `wipe fence:sku-1 on r1`, `evict k`.
+    OfKey {
+        /// What is done to it.
+        what: KeyFault,
+        /// Which key.
+        key: Vec<u8>,
+        /// On which server.
+        server: Option<Named>,
+    },
+    /// `restart r1 without data`.
+    RestartWithoutData(Named),
+    /// `replicate to copy`, `replicate 1 command to copy`.
+    Replicate {
+        /// `copy`.
+        to: Named,
+        /// How many commands; `None`: all.
+        commands: Option<u64>,
+    },
+    /// `failover to copy`.
+    Failover(Named),
     /// `operator> GET lock:sku-1`, `A> GET lock:sku-1`.
     Command {
         /// `operator` or `A`.
         who: Named,
+        /// The server, in `operator r1> GET lock:sku-1`.
+        server: Option<Named>,
         /// `GET lock:sku-1`.
         source: Named,
     },
@@ -373,10 +431,12 @@ pub enum ExpectedClaim {
         /// Columns and values as SQL literals; `None`: no such row.
         columns: Option<Vec<(Named, String)>>,
     },
-    /// `key lock:sku-1: "A-1" ttl 9000ms`.
+    /// `key lock:sku-1: "A-1" ttl 9000ms`, `key lock:sku-1 on r2: none`.
     Key {
         /// Which key.
         key: Vec<u8>,
+        /// On which server.
+        server: Option<Named>,
         /// Its value in short form; `None`: no such key.
         value: Option<String>,
         /// Its remaining milliseconds; the outer `None`: not checked.

@@ -139,7 +139,7 @@ fn the_story_reads_and_is_canonical() {
     assert!(setup.found_rows);
     assert_eq!(setup.statements.len(), 5);
     assert_eq!(setup.commands.len(), 2);
-    assert!(setup.commands[1][1].starts_with(b"if redis.call"));
+    assert!(setup.commands[1].1[1].starts_with(b"if redis.call"));
     let script = String::from_utf8_lossy(&setup.scripts["unlock"]).into_owned();
     assert!(
         script.ends_with("end\n\n-- # of KEYS  # no comment\nreturn 0"),
@@ -296,7 +296,7 @@ fn blocks_that_are_wrong() {
     check(
         "protocl p\n  a: GET b",
         &[
-            "line 1, column 1: no block begins with `protocl` (did you mean `protocol`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule`, `expect` or `search`",
+            "line 1, column 1: no block begins with `protocl` (did you mean `protocol`?): expected `option`, `server`, `replica`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule`, `expect` or `search`",
         ],
     );
     check(
@@ -317,12 +317,14 @@ fn blocks_that_are_wrong() {
     );
     check(
         "option FOUND_ROWS",
-        &["line 1, column 8: no option is called `FOUND_ROWS`: expected `CLIENT_FOUND_ROWS`"],
+        &[
+            "line 1, column 8: no option is called `FOUND_ROWS`: expected `CLIENT_FOUND_ROWS` or `maxmemory-policy`",
+        ],
     );
     check(
         "option CLIENT_FOUND_ROW",
         &[
-            "line 1, column 8: no option is called `CLIENT_FOUND_ROW` (did you mean `CLIENT_FOUND_ROWS`?): expected `CLIENT_FOUND_ROWS`",
+            "line 1, column 8: no option is called `CLIENT_FOUND_ROW` (did you mean `CLIENT_FOUND_ROWS`?): expected `CLIENT_FOUND_ROWS` or `maxmemory-policy`",
         ],
     );
     check(
@@ -620,7 +622,7 @@ fn protocols_that_are_wrong() {
     with(
         "  a: GET b\n    on OK:",
         &[
-            "line 5, column 11: what the reply means is missing: expected `holds KEY for 10s`, `releases KEY`, `loses KEY`, `draws {token}`, `sells 1`, `retry`, `start over`, `go to LABEL`, `abort with LABEL`, `stop` or `done`",
+            "line 5, column 11: what the reply means is missing: expected `holds KEY for 10s`, `releases KEY`, `loses KEY`, `votes for KEY`, `draws {token}`, `sells 1`, `retry`, `start over`, `go to LABEL`, `abort with LABEL`, `stop` or `done`",
         ],
     );
     with(

@@ -113,7 +113,9 @@ fn read_by_clause(clause: &Clause, follows: SortedSet<String>) -> SortedSet<Stri
                 alive.extend(variable(key));
                 alive.extend(milliseconds.as_ref().and_then(variable));
             }
-            Effect::Releases(key) | Effect::Loses(key) => alive.extend(variable(key)),
+            Effect::Releases(key) | Effect::Loses(key) | Effect::Votes(key) => {
+                alive.extend(variable(key))
+            }
             Effect::Draws(name) => {
                 alive.insert(name.clone());
             }
@@ -131,13 +133,19 @@ fn read_by_clause(clause: &Clause, follows: SortedSet<String>) -> SortedSet<Stri
 
 fn read_by_request(request: &Request) -> Vec<String> {
     match request {
-        Request::Store(arguments) | Request::Gateway(arguments) => {
+        Request::Store(_, arguments) | Request::Gateway(arguments) => {
             arguments.iter().filter_map(variable).collect()
         }
         Request::Database(Ok(statement)) => statement.variables().to_vec(),
         Request::Database(Err(_)) => Vec::new(),
         Request::CheckDeadline(argument) | Request::Sleep(argument) => {
             variable(argument).into_iter().collect()
+        }
+        Request::Quorum {
+            key, lease, drift, ..
+        } => {
+            let all = [Some(key), Some(lease), drift.as_ref()];
+            all.into_iter().flatten().filter_map(variable).collect()
         }
     }
 }

@@ -186,7 +186,7 @@ impl Rules {
         let request = self.request(client, step);
         !matches!(
             request,
-            None | Some(Request::CheckDeadline(_) | Request::Sleep(_))
+            None | Some(Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_))
         )
     }
 
@@ -280,7 +280,10 @@ impl Rules {
                 Action::Command {
                     who: Who::Operator,
                     source: source.join(" "),
-                    request: Request::Store(words.into_iter().map(Argument::Literal).collect()),
+                    request: Request::Store(
+                        None,
+                        words.into_iter().map(Argument::Literal).collect(),
+                    ),
                 }
             }
         };

@@ -299,10 +299,12 @@ impl Parts {
         let rounds = self.rules.setup.clients[place].rounds;
         ClientView {
             server: request.map(|request| match request {
-                Request::Store(_) => Server::Store,
+                Request::Store(..) => Server::Store,
                 Request::Database(_) => Server::Field(DATABASE),
                 Request::Gateway(_) => Server::Field(GATEWAY),
-                Request::CheckDeadline(_) | Request::Sleep(_) => Server::None,
+                Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_) => {
+                    Server::None
+                }
             }),
             is_sent: step.is_some_and(|step| self.rules.is_sent(place, step)),
             is_paused,
@@ -688,7 +690,7 @@ impl Parts {
         };
         for (place, expectation) in expectations.iter().enumerate() {
             let field = match check::part_of(expectation, &self.rules.setup) {
-                check::Part::Store => STORES,
+                check::Part::Store(server) => STORES + server.0,
                 check::Part::Database => DATABASE,
                 check::Part::Gateway => GATEWAY,
                 check::Part::Client(client) => self.clients_at() + client,

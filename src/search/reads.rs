@@ -140,7 +140,7 @@ fn words_of(setup: &Setup) -> Vec<String> {
     for statement in &setup.statements {
         add(&statement.text_with(&[]));
     }
-    for argument in setup.commands.iter().flatten() {
+    for argument in setup.commands.iter().flat_map(|(_, argv)| argv) {
         add(&String::from_utf8_lossy(argument));
     }
     for value in setup

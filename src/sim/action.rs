@@ -155,6 +155,37 @@ pub enum Action {
         /// Which key.
         key: Vec<u8>,
     },
+    /// `evict lock:sku-1`: memory is full, and the server evicts this key.
+    Evict {
+        /// On which server.
+        server: ServerId,
+        /// Which key.
+        key: Vec<u8>,
+    },
+    /// `crash r1`: the server is down, and its connections are closed.
+    CrashServer {
+        /// Which server.
+        server: ServerId,
+    },
+    /// `restart r1`, `restart r1 without data`: the server is there again.
+    RestartServer {
+        /// Which server.
+        server: ServerId,
+        /// Whether its disk has all that it had written.
+        keeps_data: bool,
+    },
+    /// `replicate to copy`, `replicate 1 command to copy`: a replica receives what its primary did.
+    Replicate {
+        /// Which replica.
+        to: ServerId,
+        /// How many commands; `None`: all.
+        commands: Option<u64>,
+    },
+    /// `failover to copy`: a replica becomes the primary; what it had not received is lost.
+    Failover {
+        /// Which replica.
+        to: ServerId,
+    },
     /// `operator> GET k`, `A> GET k`: a command or statement typed at a console.
     Command {
         /// Who types it.

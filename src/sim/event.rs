@@ -399,6 +399,54 @@ pub enum Fact {
         /// Why a run ended that was not, in a few words.
         why: Option<String>,
     },
+    /// A server crashed; its connections are closed.
+    ServerCrashed {
+        /// Which server.
+        server: ServerId,
+    },
+    /// A server is there again.
+    ServerRestarted {
+        /// Which server.
+        server: ServerId,
+        /// Whether with its data.
+        keeps_data: bool,
+    },
+    /// A request found its server down: nothing came back.
+    Unreachable {
+        /// Whose.
+        who: Who,
+        /// As which step; `None` at a console.
+        step: Option<usize>,
+        /// Which server.
+        server: Server,
+    },
+    /// A replica received what its primary did; the changes of keys follow.
+    Replicated {
+        /// The primary.
+        from: ServerId,
+        /// The replica.
+        to: ServerId,
+        /// How many commands.
+        commands: usize,
+    },
+    /// A replica became the primary.
+    FailedOver {
+        /// The primary that was.
+        from: ServerId,
+        /// The primary that is.
+        to: ServerId,
+        /// How many commands the new one had not received.
+        lost: usize,
+    },
+    /// A client counted a server's vote for a lock.
+    Voted {
+        /// Which client.
+        client: ClientId,
+        /// For which lock.
+        key: Vec<u8>,
+        /// How many it has now.
+        votes: usize,
+    },
     /// A clock jumped, and no time passed.
     ClockJumped {
         /// Whose.

@@ -1,5 +1,6 @@
 //! What a scenario sets up before its schedule begins: tables, keys, scripts, protocols and clients.
 
+use super::action::ServerId;
 use super::client::protocol::Protocol;
 use super::database::Statement;
 use super::event::Value;
@@ -12,8 +13,13 @@ pub struct Setup {
     /// Statements run before the schedule, in order: the tables and their rows. Each was tried when the text was read,
     /// and succeeds.
     pub statements: Vec<Statement>,
-    /// Redis commands run before the schedule, in order. Each was tried when the text was read, and gives no error.
-    pub commands: Vec<Vec<Vec<u8>>>,
+    /// Redis commands run before the schedule, in order, each with its server. Each was tried when the text was read, and gives no
+    /// error.
+    pub commands: Vec<(ServerId, Vec<Vec<u8>>)>,
+    /// The Redis-like servers, in order; [`super::action::ServerId`] is the place here. None is one, which is called the store.
+    pub servers: Vec<ServerDeclaration>,
+    /// Which keys a server may evict when its memory is full.
+    pub policy: EvictionPolicy,
     /// Lua scripts by name, verbatim.
     pub scripts: SortedMap<String, Vec<u8>>,
     /// The protocols in the order of the text.
@@ -25,6 +31,95 @@ pub struct Setup {
     /// Whether drivers report matched rows instead of changed rows (MySQL's CLIENT_FOUND_ROWS flag, C API
     /// documentation of mysql_real_connect).
     pub found_rows: bool,
+}
+
+/// A Redis-like server as the text declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerDeclaration {
+    /// Its name, which no client has.
+    pub name: String,
+    /// Of which server it is a replica at first.
+    pub replica_of: Option<ServerId>,
+}
+
+/// Redis's `maxmemory-policy` (Redis documentation, "Key eviction").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EvictionPolicy(usize);
+
+impl EvictionPolicy {
+    /// Every policy, by the name that Redis has for it; the first is the default.
+    pub const NAMES: [&str; 8] = [
+        "noeviction",
+        "allkeys-lru",
+        "allkeys-lfu",
+        "allkeys-random",
+        "volatile-lru",
+        "volatile-lfu",
+        "volatile-random",
+        "volatile-ttl",
+    ];
+
+    /// The policy of this name.
+    pub fn named(name: &str) -> Option<EvictionPolicy> {
+        Self::NAMES
+            .iter()
+            .position(|other| *other == name)
+            .map(EvictionPolicy)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self.0]
+    }
+
+    /// Whether it evicts no key at all.
+    pub fn evicts_nothing(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether it evicts only keys that have a time to live.
+    pub fn spares_keys_without_ttl(self) -> bool {
+        self.name().starts_with("volatile")
+    }
+}
+
+impl Setup {
+    /// How many Redis-like servers there are; at least one.
+    pub fn server_count(&self) -> usize {
+        self.servers.len().max(1)
+    }
+
+    /// The server's name; `store` where the scenario names none.
+    pub fn server_name(&self, server: ServerId) -> &str {
+        match self.servers.get(server.0) {
+            Some(declaration) => &declaration.name,
+            None => "store",
+        }
+    }
+
+    /// The server of this name; where none is called `store`, the first is meant.
+    pub fn server_named(&self, name: &str) -> Option<ServerId> {
+        (0..self.server_count())
+            .map(ServerId)
+            .find(|server| self.server_name(*server) == name)
+            .or((name == "store").then_some(ServerId::FIRST))
+    }
+
+    /// The server that stands for itself and its replicas.
+    pub fn group_of(&self, server: ServerId) -> ServerId {
+        let declaration = self.servers.get(server.0);
+        declaration
+            .and_then(|declaration| declaration.replica_of)
+            .unwrap_or(server)
+    }
+
+    /// The servers that belong together with this one, itself included, in order.
+    pub fn members_of(&self, group: ServerId) -> Vec<ServerId> {
+        (0..self.server_count())
+            .map(ServerId)
+            .filter(|server| self.group_of(*server) == group)
+            .collect()
+    }
 }
 
 /// A client as the text declares it.
@@ -45,12 +140,24 @@ pub struct ClientDeclaration {
 pub struct Watch {
     /// The lock's key.
     pub lock: Option<Vec<u8>>,
+    /// On which servers the lock is taken: whoever has the majority of them holds it. Empty is the first server.
+    pub lock_servers: Vec<ServerId>,
     /// The fencing counter's key.
     pub counter: Option<Vec<u8>>,
     /// The column that remembers the token of the last write.
     pub fence: Option<Column>,
     /// The column that counts units on stock.
     pub stock: Option<Column>,
+}
+
+impl Watch {
+    /// The servers on which the lock is taken, at least one.
+    pub fn servers(&self) -> Vec<ServerId> {
+        match self.lock_servers.as_slice() {
+            [] => vec![ServerId::FIRST],
+            servers => servers.to_vec(),
+        }
+    }
 }
 
 /// A column of a table, `inventory.qty`.

@@ -36,7 +36,7 @@ impl World {
     pub fn new(setup: &Setup) -> (World, Vec<Event>) {
         let mut world = World {
             now: 0,
-            stores: vec![Store::default()],
+            stores: vec![Store::default(); setup.server_count()],
             database: Database::default(),
             gateway: Gateway::default(),
             clients: setup
@@ -55,14 +55,44 @@ impl World {
                 now: START_OF_WALL_CLOCK,
             });
         }
-        for argv in &setup.commands {
-            world.stores[0].apply(StoreInput::Command {
+        for (server, argv) in &setup.commands {
+            world.stores[server.0].apply(StoreInput::Command {
                 connection: connection_of(Who::Operator),
                 argv,
                 now: START_OF_WALL_CLOCK,
             });
         }
+        world.attach_replicas(setup);
         super::step::begin(setup, world)
+    }
+
+    /// Replicas begin as their primaries are.
+    fn attach_replicas(&mut self, setup: &Setup) {
+        for group in (0..setup.server_count()).map(ServerId) {
+            let replicas: Vec<usize> = setup
+                .members_of(group)
+                .into_iter()
+                .filter(|member| *member != group)
+                .map(|member| member.0)
+                .collect();
+            if replicas.is_empty() {
+                continue;
+            }
+            let primary = self.stores[group.0].clone();
+            for replica in &replicas {
+                let replica = &mut self.stores[*replica];
+                replica.apply(StoreInput::Follow);
+                replica.apply(StoreInput::Synchronise { primary: &primary });
+            }
+            let replicas = &replicas;
+            self.stores[group.0].apply(StoreInput::Lead { replicas });
+        }
+    }
+
+    /// The primary among these servers.
+    pub fn primary_among(&self, members: &[ServerId]) -> Option<ServerId> {
+        let is_primary = |server: &&ServerId| !self.store(**server).is_replica();
+        members.iter().find(is_primary).copied()
     }
 
     /// The client, where there is one with this place.

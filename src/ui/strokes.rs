@@ -77,12 +77,17 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
             ink.circle("p-dot", at.x, at.y, 3);
             beside(ink, &at, "p-mono", &part.label);
         }
-        Kind::Fault(Fault::Expire(_) | Fault::Wipe(_)) => fault(ink, &at, part),
+        Kind::Fault(Fault::Expire(_) | Fault::Wipe(_) | Fault::Evict(_)) => fault(ink, &at, part),
         // What it led to is drawn.
         Kind::Fault(Fault::Crash | Fault::LoseReply(_) | Fault::LoseRequest(_)) => {}
         Kind::Fault(
             Fault::ClockJump { .. }
             | Fault::ClockRate { .. }
+            | Fault::CrashServer
+            | Fault::RestartServer(_)
+            | Fault::Unreachable
+            | Fault::Replicate(..)
+            | Fault::Failover(..)
             | Fault::TimeOut(_)
             | Fault::TooLate(_),
         ) => {
@@ -93,6 +98,7 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
         Kind::Run(_, run) => ran(ink, &at, run, &part.label),
         Kind::Refused { .. } => refused(ink, &at, &part.label),
         Kind::Sold { .. } => {}
+        Kind::Vote { .. } => ink.text("p-halo", at.x + 14, at.y + 4, part.label.clone()),
     }
 }
 

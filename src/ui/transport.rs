@@ -228,6 +228,11 @@ fn tick_of(entry: &Entry) -> Tick {
         | Action::AdvanceToNextDeadline => Tick::Clock,
         Action::ExpireNow { .. }
         | Action::Wipe { .. }
+        | Action::Evict { .. }
+        | Action::CrashServer { .. }
+        | Action::RestartServer { .. }
+        | Action::Replicate { .. }
+        | Action::Failover { .. }
         | Action::Command {
             who: Who::Operator, ..
         } => Tick::Operator,

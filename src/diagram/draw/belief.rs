@@ -69,10 +69,16 @@ impl Pen<'_> {
             if lock >= self.diagram.tracked {
                 continue;
             }
-            let lease = self.diagram.open.get(&Slot::Lease(lock)).copied();
-            let holder = lease.map(|lease| self.holder_of(lease));
+            let servers = self.diagram.counting[lock].clone();
+            let holders: Vec<Holder> = servers
+                .iter()
+                .filter_map(|server| self.diagram.open.get(&Slot::Lease(lock, *server)))
+                .map(|lease| self.holder_of(*lease))
+                .collect();
             for client in (0..self.diagram.clients).map(ClientId) {
-                self.settle_client(client, lock, holder == Some(Holder::Client(client)));
+                let is_its = |holder: &&Holder| **holder == Holder::Client(client);
+                let leases = holders.iter().filter(is_its).count();
+                self.settle_client(client, lock, leases > servers.len() / 2);
             }
         }
     }

@@ -40,6 +40,10 @@ impl Pen<'_> {
             Cause::ClockJump => KeyMark::ClockJumped,
             Cause::ExpiredNow => KeyMark::Expired,
             Cause::Wiped => KeyMark::Wiped,
+            Cause::Evicted => KeyMark::Evicted,
+            Cause::DataLost => KeyMark::DataLost,
+            Cause::Replicated if counter.is_none() => return,
+            Cause::Replicated => KeyMark::Replicated,
         };
         self.key_mark(who, key, counter.is_some(), how, after);
     }
@@ -79,7 +83,11 @@ impl Pen<'_> {
         after: Option<&KeyState>,
         cause: Cause,
     ) {
-        let lease = self.diagram.open.get(&Slot::Lease(lock)).copied();
+        let lease = self
+            .diagram
+            .open
+            .get(&Slot::Lease(lock, self.server))
+            .copied();
         match (lease, after) {
             (None, None) => {}
             (None, Some(after)) => self.begin_lease(lock, who, after),
@@ -114,7 +122,7 @@ impl Pen<'_> {
         };
         let causes = self.causes(who);
         self.bar(
-            Slot::Lease(lock),
+            Slot::Lease(lock, self.server),
             Lane::Store(self.server),
             Kind::Lease {
                 lock,
@@ -124,13 +132,17 @@ impl Pen<'_> {
             label,
             causes,
         );
-        let lease = self.diagram.open.get(&Slot::Lease(lock)).copied();
+        let lease = self
+            .diagram
+            .open
+            .get(&Slot::Lease(lock, self.server))
+            .copied();
         self.done.extend(who.zip(lease));
         self.unsettled.insert(lock);
     }
 
     pub(super) fn end_lease(&mut self, lock: usize, who: Option<Who>, how: LeaseEnd) {
-        let Some(lease) = self.end_bar(Slot::Lease(lock), Ended::Lease(how)) else {
+        let Some(lease) = self.end_bar(Slot::Lease(lock, self.server), Ended::Lease(how)) else {
             return;
         };
         let holder = self.holder_of(lease);
@@ -226,6 +238,9 @@ impl Pen<'_> {
             (Cause::ClockJump, _) => LeaseEnd::ClockJumped,
             (Cause::ExpiredNow, _) => LeaseEnd::Expired,
             (Cause::Wiped, _) => LeaseEnd::Wiped,
+            (Cause::Evicted, _) => LeaseEnd::Evicted,
+            (Cause::DataLost, _) => LeaseEnd::DataLost,
+            (Cause::Replicated, _) => LeaseEnd::Replicated,
             (Cause::Command(_), Some(Who::Client(client)))
                 if self.holder_of(lease) == Holder::Client(client) =>
             {

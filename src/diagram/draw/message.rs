@@ -103,6 +103,18 @@ impl Pen<'_> {
         self.network_fault(client, Fault::TimeOut(step), "gives up waiting");
     }
 
+    /// A request found its server down.
+    pub(super) fn unreachable(&mut self, who: Who, step: Option<usize>, server: Server) {
+        let asked = self.diagram.close(Slot::Asked(who, step.is_some()));
+        let lane = Lane::of_server(server, who);
+        let kind = Kind::Fault(Fault::Unreachable);
+        let mark = self.mark(lane, kind, "is down", asked.into_iter().collect());
+        self.fault = Some(mark);
+        if let Who::Client(client) = who {
+            self.seen.insert(client, mark);
+        }
+    }
+
     pub(super) fn network_fault(&mut self, client: ClientId, fault: Fault, label: &str) {
         let mark = self.mark(Lane::Client(client), Kind::Fault(fault), label, Vec::new());
         self.fault = Some(mark);

@@ -14,7 +14,7 @@ use crate::property::LedgerEntry;
 use crate::sim::action::{Action, ClientId, ClockOf, ServerId, Who};
 use crate::sim::client::protocol::{Argument, Effect, Step};
 use crate::sim::event::{Event, Fact};
-use crate::sim::setup::Setup;
+use crate::sim::setup::{Setup, Watch};
 use crate::sim::time::in_words;
 use crate::sim::world::World;
 use crate::sorted::{SortedMap, SortedSet};
@@ -40,17 +40,34 @@ pub(super) fn locks_held_by(step: &Step) -> impl Iterator<Item = &[u8]> {
 pub(super) fn presets(diagram: &mut Diagram, setup: &Setup) {
     let (world, _) = World::new(setup);
     let mut pen = Pen::new(diagram, setup, None);
-    for lock in 0..pen.diagram.locks.len() {
-        if let Some(state) = world.store(ServerId::FIRST).get(&pen.diagram.locks[lock]) {
-            pen.begin_lease(lock, None, &state);
+    for server in (0..world.stores.len()).map(ServerId) {
+        pen.server = server;
+        for lock in 0..pen.diagram.locks.len() {
+            if let Some(state) = world.store(server).get(&pen.diagram.locks[lock]) {
+                pen.begin_lease(lock, None, &state);
+            }
         }
-    }
-    for key in pen.diagram.counters.clone() {
-        if let Some(state) = world.store(ServerId::FIRST).get(&key) {
-            pen.key_mark(None, &key, true, KeyMark::Preset, Some(&state));
+        for key in pen.diagram.counters.clone() {
+            if let Some(state) = world.store(server).get(&key) {
+                pen.key_mark(None, &key, true, KeyMark::Preset, Some(&state));
+            }
         }
     }
     diagram.tracked = diagram.locks.len();
+    diagram.counting = diagram
+        .locks
+        .iter()
+        .map(|key| counting(setup, key))
+        .collect();
+}
+
+/// The servers whose majority holds a lock: those that a `watch` names, or the first.
+fn counting(setup: &Setup, key: &[u8]) -> Vec<ServerId> {
+    let watch = setup
+        .watches
+        .iter()
+        .find(|watch| watch.lock.as_deref() == Some(key));
+    watch.map_or(vec![ServerId::FIRST], Watch::servers)
 }
 
 /// Draws one action.
@@ -334,6 +351,46 @@ impl<'a> Pen<'a> {
                 self.mark(Lane::Client(*client), Kind::Fault(fault), label, Vec::new());
             }
             Fact::UntilMoved { client, key, until } => self.until_moved(*client, key, *until),
+            Fact::Unreachable { who, step, server } => self.unreachable(*who, *step, *server),
+            Fact::ServerCrashed { server } => {
+                self.server_fault(*server, Fault::CrashServer, "crashed");
+            }
+            Fact::ServerRestarted { server, keeps_data } => {
+                let label = match keeps_data {
+                    true => "restarted",
+                    false => "restarted, data lost",
+                };
+                self.server_fault(*server, Fault::RestartServer(*keeps_data), label);
+            }
+            Fact::Replicated { from, to, commands } => {
+                let fault = Fault::Replicate(*from, *commands);
+                let label = format!("{commands} replicated");
+                let mark = self.server_fault(*from, fault, &label);
+                self.diagram.parts[mark.0 as usize].to = Lane::Store(*to);
+            }
+            Fact::FailedOver { from, to, lost } => {
+                let label = match lost {
+                    0 => "takes over".to_string(),
+                    lost => format!("takes over, {lost} lost"),
+                };
+                self.server_fault(*to, Fault::Failover(*from, *lost), &label);
+                for place in 0..self.diagram.counting.len() {
+                    if let Some(server) = self.diagram.counting[place]
+                        .iter_mut()
+                        .find(|server| **server == *from)
+                    {
+                        *server = *to;
+                    }
+                    self.unsettled.insert(place);
+                }
+            }
+            Fact::Voted { client, votes, .. } => {
+                let kind = Kind::Vote {
+                    client: *client,
+                    votes: *votes,
+                };
+                self.client_mark(*client, kind, format!("vote {votes}"));
+            }
             Fact::ClockJumped { .. }
             | Fact::TimePassed { .. }
             | Fact::Bound { .. }
@@ -449,6 +506,11 @@ impl<'a> Pen<'a> {
                 clock,
                 milliseconds,
             } => return self.clock_jumps(*clock, *milliseconds),
+            Action::Evict { server, key } => (
+                Fault::Evict(String::from_utf8_lossy(key).into_owned()),
+                "evict",
+                *server,
+            ),
             Action::ExpireNow { server, key } => (
                 Fault::Expire(String::from_utf8_lossy(key).into_owned()),
                 "expire",
@@ -479,6 +541,14 @@ impl<'a> Pen<'a> {
             milliseconds,
         };
         self.fault = Some(self.mark(lane, Kind::Fault(fault), label, Vec::new()));
+    }
+
+    /// What befell a server, in its lane.
+    fn server_fault(&mut self, server: ServerId, fault: Fault, label: &str) -> PartId {
+        self.server = server;
+        let mark = self.mark(Lane::Store(server), Kind::Fault(fault), label, Vec::new());
+        self.fault = Some(mark);
+        mark
     }
 
     fn refused(&mut self, action: &Action, why: &str) {

@@ -51,8 +51,20 @@ impl Compiler<'_, '_, '_> {
                 key,
                 columns,
             } => self.row(table, key, columns.as_deref())?,
-            ExpectedClaim::Key { key, value, ttl } => Expectation::Key {
+            ExpectedClaim::Key {
+                key,
+                server,
+                value,
+                ttl,
+            } => Expectation::Key {
                 key: key.clone(),
+                server: match server {
+                    Some(name) => {
+                        self.server(name)?;
+                        Some(name.text.clone())
+                    }
+                    None => None,
+                },
                 value: value.clone(),
                 ttl: *ttl,
             },

@@ -15,9 +15,12 @@ pub(super) use trial::Trial;
 use std::sync::Arc;
 
 use crate::property::Property;
+use crate::sim::action::ServerId;
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::SqlError;
-use crate::sim::setup::{ClientDeclaration, Column, Setup, Watch};
+use crate::sim::setup::{
+    ClientDeclaration, Column, EvictionPolicy, ServerDeclaration, Setup, Watch,
+};
 use crate::sim::store::script_sha1;
 
 use super::Reading;
@@ -59,6 +62,7 @@ pub(super) fn compile(
         statements: 0,
     };
     compiler.options();
+    compiler.server_names();
     compiler.scripts();
     compiler.servers();
     compiler.watches();
@@ -103,25 +107,105 @@ impl<'t> Compiler<'t, '_, '_> {
 
     fn options(&mut self) {
         for block in self.blocks() {
-            let BlockKind::Option(name) = &block.kind else {
+            let BlockKind::Option { name, value } = &block.kind else {
                 continue;
             };
-            match name.text.as_str() {
-                "CLIENT_FOUND_ROWS" if self.setup.found_rows => {
+            match (name.text.as_str(), value) {
+                ("maxmemory-policy", value) => self.policy(name, value.as_ref()),
+                ("CLIENT_FOUND_ROWS", Some(value)) => {
+                    let message = "this option is set to nothing";
+                    self.errors.add::<()>(value.place, message, "it alone");
+                }
+                ("CLIENT_FOUND_ROWS", None) if self.setup.found_rows => {
                     let message = "the option is given twice";
                     self.errors.add::<()>(name.place, message, "it once");
                 }
-                "CLIENT_FOUND_ROWS" => {
+                ("CLIENT_FOUND_ROWS", None) => {
                     self.setup.found_rows = true;
                     self.trial.set_found_rows();
                 }
-                other => {
-                    let known = ["CLIENT_FOUND_ROWS"].into_iter();
+                (other, _) => {
+                    let known = ["CLIENT_FOUND_ROWS", "maxmemory-policy"].into_iter();
                     self.errors
                         .unknown::<()>(name.place, "no option is called", other, known);
                 }
             }
         }
+    }
+
+    fn policy(&mut self, name: &Named, value: Option<&Named>) {
+        let known = EvictionPolicy::NAMES.into_iter();
+        let policy = value.and_then(|value| EvictionPolicy::named(&value.text));
+        match (policy, value) {
+            (Some(policy), _) => self.setup.policy = policy,
+            (None, Some(value)) => {
+                let message = "no policy is called";
+                self.errors
+                    .unknown::<()>(value.place, message, &value.text, known);
+            }
+            (None, None) => {
+                let message = "the policy is missing";
+                let expected = "a policy, such as `option maxmemory-policy allkeys-lru`";
+                self.errors.add::<()>(name.place, message, expected);
+            }
+        }
+    }
+
+    /// Notes which servers there are.
+    fn server_names(&mut self) {
+        for block in self.blocks() {
+            let BlockKind::Servers { names, replica_of } = &block.kind else {
+                continue;
+            };
+            let primary = match replica_of {
+                Some(name) => match self.primary_named(name) {
+                    Some(primary) => Some(primary),
+                    None => continue,
+                },
+                None => None,
+            };
+            for name in names {
+                let is_taken = self
+                    .setup
+                    .servers
+                    .iter()
+                    .any(|other| other.name == name.text);
+                if self.setup.servers.len() >= limits::SERVERS {
+                    self.too_many(name.place, "servers", limits::SERVERS);
+                } else if is_taken {
+                    self.taken(name, "server");
+                } else {
+                    self.setup.servers.push(ServerDeclaration {
+                        name: name.text.clone(),
+                        replica_of: primary,
+                    });
+                }
+            }
+        }
+        self.trial.set_servers(self.setup.server_count());
+    }
+
+    /// The server of which a replica is one. Where the text names no server, the first is the store.
+    fn primary_named(&mut self, name: &Named) -> Option<ServerId> {
+        if self.setup.servers.is_empty() && name.text == "store" {
+            self.setup.servers.push(ServerDeclaration {
+                name: name.text.clone(),
+                replica_of: None,
+            });
+        }
+        let server = self.server(name)?;
+        if self.setup.servers[server.0].replica_of.is_some() {
+            let message = format!("{} is a replica itself", quoted(&name.text));
+            return self
+                .errors
+                .add(name.place, message, "a server that is no replica");
+        }
+        Some(server)
+    }
+
+    /// The server of this name.
+    fn server(&mut self, name: &Named) -> Option<ServerId> {
+        server_of(name, &self.setup, self.errors)
     }
 
     fn scripts(&mut self) {
@@ -278,6 +362,7 @@ impl<'t> Compiler<'t, '_, '_> {
             scripts: &self.setup.scripts,
             scripts_are_damaged: self.damage.scripts,
             is_typed: false,
+            setup: &self.setup,
         };
         let part = Part {
             text: &line.text,
@@ -286,7 +371,7 @@ impl<'t> Compiler<'t, '_, '_> {
         let Some(request) = request(&[part], known, self.errors) else {
             return;
         };
-        let Request::Store(arguments) = &request else {
+        let Request::Store(server, arguments) = &request else {
             let message = "only Redis commands stand under `store`";
             self.errors.add::<()>(
                 line.place,
@@ -307,8 +392,15 @@ impl<'t> Compiler<'t, '_, '_> {
             .iter()
             .map(|argument| bytes(argument, &self.setup))
             .collect();
-        match self.trial.command(&argv) {
-            Some(Ok(_)) => self.setup.commands.push(argv),
+        let server = server.unwrap_or(ServerId::FIRST);
+        if self.setup.group_of(server) != server {
+            let message = "a replica begins as its primary is";
+            self.errors
+                .add::<()>(line.place, message, "a command to its primary");
+            return;
+        }
+        match self.trial.command(server, &argv) {
+            Some(Ok(_)) => self.setup.commands.push((server, argv)),
             Some(Err(error)) => {
                 self.errors
                     .add::<()>(line.place, error, "a command that succeeds");
@@ -329,7 +421,10 @@ impl<'t> Compiler<'t, '_, '_> {
             let mut watch = Watch::default();
             for role in roles {
                 match role {
-                    Role::Lock(key) => watch.lock = Some(key.clone()),
+                    Role::Lock(key, servers) => {
+                        watch.lock = Some(key.clone());
+                        watch.lock_servers = self.lock_servers(servers);
+                    }
                     Role::Counter(key) => watch.counter = Some(key.clone()),
                     Role::Fence(column) => watch.fence = self.column(&column.table, &column.column),
                     Role::Stock(column) => watch.stock = self.column(&column.table, &column.column),
@@ -338,6 +433,28 @@ impl<'t> Compiler<'t, '_, '_> {
             self.setup.watches.push(watch);
             self.layout.watches.push(block.place.line);
         }
+    }
+
+    /// The servers on which a lock is taken: each once, and none that is a replica.
+    fn lock_servers(&mut self, names: &[Named]) -> Vec<ServerId> {
+        let mut servers = Vec::new();
+        for name in names {
+            let Some(server) = self.server(name) else {
+                continue;
+            };
+            if servers.contains(&server) {
+                let message = format!("{} is given twice", quoted(&name.text));
+                self.errors
+                    .add::<()>(name.place, message, "each server once");
+            } else if self.setup.group_of(server) != server {
+                let message = format!("{} is a replica", quoted(&name.text));
+                let expected = "its primary, for which a replica can take over";
+                self.errors.add::<()>(name.place, message, expected);
+            } else {
+                servers.push(server);
+            }
+        }
+        servers
     }
 
     /// A column that is there.
@@ -427,6 +544,13 @@ impl<'t> Compiler<'t, '_, '_> {
                     .any(|other| other.name == name.text)
                 {
                     self.taken(name, "client");
+                } else if self
+                    .setup
+                    .servers
+                    .iter()
+                    .any(|server| server.name == name.text)
+                {
+                    self.taken(name, "server");
                 } else {
                     self.layout.clients.push(block.place.line);
                     self.setup.clients.push(ClientDeclaration {
@@ -479,6 +603,16 @@ impl<'t> Compiler<'t, '_, '_> {
         self.errors
             .add(sentence.place, message, super::error::one_of(&sentences))
     }
+}
+
+/// The server of this name.
+fn server_of(name: &Named, setup: &Setup, errors: &mut Errors<'_>) -> Option<ServerId> {
+    if let Some(server) = setup.server_named(&name.text) {
+        return Some(server);
+    }
+    let servers = (0..setup.server_count()).map(ServerId);
+    let known = servers.map(|server| setup.server_name(server));
+    errors.unknown(name.place, "no server is called", &name.text, known)
 }
 
 /// A name without its backquotes.

@@ -29,7 +29,7 @@ pub(super) fn skeleton(name: &Named, parts: &[Entry<ProtocolPart>]) -> Protocol 
         source: things(&written.request)
             .map(|line| line.text.clone())
             .collect(),
-        request: Request::Store(Vec::new()),
+        request: Request::Store(None, Vec::new()),
         clauses: Vec::new(),
     };
     let steps = steps(parts).map(step).collect();
@@ -120,6 +120,7 @@ impl Compiler<'_, '_, '_> {
             scripts: &self.setup.scripts,
             scripts_are_damaged: self.damage.scripts,
             is_typed: false,
+            setup: &self.setup,
         };
         let request = request(&parts, scripts, self.errors);
         if let Some(request) = &request {
@@ -223,7 +224,7 @@ impl Compiler<'_, '_, '_> {
 fn variables_of_effect(effect: &Effect) -> impl Iterator<Item = &str> {
     let (first, second): (Option<&str>, Option<&Argument>) = match effect {
         Effect::Holds { key, milliseconds } => (variable_of(key), milliseconds.as_ref()),
-        Effect::Releases(key) | Effect::Loses(key) => (variable_of(key), None),
+        Effect::Releases(key) | Effect::Loses(key) | Effect::Votes(key) => (variable_of(key), None),
         Effect::Draws(name) => (Some(name), None),
         Effect::Sells { order, .. } => (None, order.as_ref()),
     };

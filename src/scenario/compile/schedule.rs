@@ -1,6 +1,7 @@
 //! The schedule: names become places in the setup.
 
 use crate::sim::action::{Action, ClientId, ClockOf, LatchPoint, ServerId, Who};
+use crate::sim::client::protocol::Request;
 use crate::sim::setup::Setup;
 use crate::sorted::SortedSet;
 
@@ -10,7 +11,7 @@ use super::super::layout::Lines;
 use super::super::limits;
 use super::super::parse::Damage;
 use super::super::request::{Known, Part, check_variable, request, variables};
-use super::super::syntax::{BlockKind, Choice, Named, Side, things};
+use super::super::syntax::{BlockKind, Choice, KeyFault, Named, Side, things};
 use super::Compiler;
 
 impl Compiler<'_, '_, '_> {
@@ -142,11 +143,27 @@ fn action_with(
                 at: names.latch(client, at.as_ref())?,
             }
         }
-        Choice::Crash(client) => Action::Crash {
-            client: names.client(client)?,
+        Choice::Crash(name) => match names.client_or_server(name)? {
+            ClientOrServer::Client(client) => Action::Crash { client },
+            ClientOrServer::Server(server) => Action::CrashServer { server },
         },
-        Choice::Restart(client) => Action::Restart {
-            client: names.client(client)?,
+        Choice::Restart(name) => match names.client_or_server(name)? {
+            ClientOrServer::Client(client) => Action::Restart { client },
+            ClientOrServer::Server(server) => Action::RestartServer {
+                server,
+                keeps_data: true,
+            },
+        },
+        Choice::RestartWithoutData(name) => Action::RestartServer {
+            server: names.server(name)?,
+            keeps_data: false,
+        },
+        Choice::Replicate { to, commands } => Action::Replicate {
+            to: names.server(to)?,
+            commands: *commands,
+        },
+        Choice::Failover(to) => Action::Failover {
+            to: names.server(to)?,
         },
         Choice::Lose { client, label } => {
             let client = names.client(client)?;
@@ -186,15 +203,26 @@ fn action_with(
             client: names.client(client)?,
             permille: *permille,
         },
-        Choice::Expire(key) => Action::ExpireNow {
-            server: ServerId::FIRST,
-            key: key.clone(),
-        },
-        Choice::Wipe(key) => Action::Wipe {
-            server: ServerId::FIRST,
-            key: key.clone(),
-        },
-        Choice::Command { who, source } => {
+        Choice::OfKey { what, key, server } => {
+            if let Some(step) = names.step_of_client_called(what.word(), key, server.as_ref()) {
+                return Some(step);
+            }
+            let server = match server {
+                Some(name) => names.server(name)?,
+                None => ServerId::FIRST,
+            };
+            let key = key.clone();
+            match what {
+                KeyFault::Expire => Action::ExpireNow { server, key },
+                KeyFault::Wipe => Action::Wipe { server, key },
+                KeyFault::Evict => Action::Evict { server, key },
+            }
+        }
+        Choice::Command {
+            who,
+            server,
+            source,
+        } => {
             let who = match who.text.as_str() {
                 "operator" => Who::Operator,
                 _ => Who::Client(names.client(who)?),
@@ -203,12 +231,23 @@ fn action_with(
                 scripts: &setup.scripts,
                 scripts_are_damaged: damage.scripts,
                 is_typed: true,
+                setup,
             };
             let part = Part {
                 text: &source.text,
                 place: source.place,
             };
-            let request = request(&[part], scripts, errors)?;
+            let mut request = request(&[part], scripts, errors)?;
+            if let Some(name) = server {
+                let named = super::server_of(name, setup, errors)?;
+                match &mut request {
+                    Request::Store(server, _) => *server = Some(named),
+                    _ => {
+                        let message = format!("{} takes Redis commands alone", quoted(&name.text));
+                        return errors.add(source.place, message, "a Redis command");
+                    }
+                }
+            }
             if !damage.protocols && !damage.clients {
                 let known = known.of(setup, who);
                 for name in variables(&request) {
@@ -222,6 +261,12 @@ fn action_with(
             }
         }
     })
+}
+
+/// Who is meant by a name in `crash NAME`.
+enum ClientOrServer {
+    Client(ClientId),
+    Server(ServerId),
 }
 
 /// Looks names up in a setup.
@@ -249,6 +294,40 @@ impl Names<'_, '_, '_> {
         place.map(ClientId)
     }
 
+    fn server(&mut self, name: &Named) -> Option<ServerId> {
+        super::server_of(name, self.setup, self.errors)
+    }
+
+    fn client_or_server(&mut self, name: &Named) -> Option<ClientOrServer> {
+        let is_server = self
+            .setup
+            .servers
+            .iter()
+            .position(|server| server.name == name.text);
+        match is_server {
+            Some(server) => Some(ClientOrServer::Server(ServerId(server))),
+            None => self.client(name).map(ClientOrServer::Client),
+        }
+    }
+
+    /// A text may have called a client as an action that came later: then `evict token` is its step.
+    fn step_of_client_called(
+        &mut self,
+        word: &str,
+        key: &[u8],
+        server: Option<&Named>,
+    ) -> Option<Action> {
+        let clients = &self.setup.clients;
+        let client = clients.iter().position(|client| client.name == word)?;
+        let declaration = clients.get(client)?;
+        let protocol = self.setup.protocols.get(declaration.protocol?)?;
+        let step = protocol.step_named(std::str::from_utf8(key).ok()?)?;
+        server.is_none().then_some(Action::Step {
+            client: ClientId(client),
+            step,
+        })
+    }
+
     /// Whose clock it is; a client's name comes before the servers'.
     fn clock(&mut self, name: &Named) -> Option<ClockOf> {
         let mut clients = self.setup.clients.iter().map(|client| client.name.as_str());
@@ -256,12 +335,16 @@ impl Names<'_, '_, '_> {
             return Some(ClockOf::Client(ClientId(place)));
         }
         match name.text.as_str() {
-            "store" => Some(ClockOf::Server(ServerId::FIRST)),
             "database" => Some(ClockOf::Database),
+            other if self.setup.server_named(other).is_some() => {
+                self.setup.server_named(other).map(ClockOf::Server)
+            }
             _ if self.damage.clients => None,
             other => {
                 let clients = self.setup.clients.iter().map(|client| client.name.as_str());
-                let known = clients.chain(["store", "database"]);
+                let servers = (0..self.setup.server_count()).map(ServerId);
+                let servers = servers.map(|server| self.setup.server_name(server));
+                let known = clients.chain(servers).chain(["database"]);
                 self.errors
                     .unknown(name.place, "no clock is that of", other, known)
             }

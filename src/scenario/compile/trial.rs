@@ -1,7 +1,7 @@
 //! A store and a database on which everything before the schedule is tried, so that what is wrong with it is an error of the
 //! text.
 
-use crate::sim::action::Who;
+use crate::sim::action::{ServerId, Who};
 use crate::sim::database::{Database, DatabaseInput, SqlError, SqlReply, Statement};
 use crate::sim::store::reply::Reply;
 use crate::sim::store::{Store, StoreInput};
@@ -11,7 +11,7 @@ use crate::sim::world::connection_of;
 /// The servers as they are before the schedule.
 #[derive(Default)]
 pub(in super::super) struct Trial {
-    store: Store,
+    stores: Vec<Store>,
     database: Database,
 }
 
@@ -48,18 +48,24 @@ impl Trial {
     }
 
     /// Runs a command; a reply that never comes is `None`.
-    pub fn command(&mut self, argv: &[Vec<u8>]) -> Option<Result<Reply, String>> {
+    pub fn command(&mut self, server: ServerId, argv: &[Vec<u8>]) -> Option<Result<Reply, String>> {
         let connection = connection_of(Who::Operator);
         let input = StoreInput::Command {
             connection,
             argv,
             now: START_OF_WALL_CLOCK,
         };
-        let reply = self.store.apply(input).replies.into_iter().next_back()?.1;
+        let store = self.stores.get_mut(server.0)?;
+        let reply = store.apply(input).replies.into_iter().next_back()?.1;
         Some(match reply {
             Reply::Error(error) => Err(error),
             reply => Ok(reply),
         })
+    }
+
+    /// So many Redis-like servers are there.
+    pub fn set_servers(&mut self, count: usize) {
+        self.stores.resize_with(count, Store::default);
     }
 
     /// Makes the database report matched rows instead of changed ones.

@@ -5,8 +5,8 @@ use super::super::limits;
 use super::super::lines::{Line, Quotes, end_of_quote, without_comment};
 use super::super::scan::Cursor;
 use super::super::syntax::{ExpectEntry, ExpectedClaim, ExpectedVerdict, Named};
-use super::key;
 use super::table::table_name;
+use super::{key, on_server};
 
 /// What an expectation looks like.
 const AN_EXPECTATION: &str = "`broken: SENTENCE`, `holds: SENTENCE`, `not tested: SENTENCE`, `TABLE 'KEY': COLUMN VALUE`, `key KEY: VALUE`, `writes: ...`, `charges: ...` or `client NAME: STATE`";
@@ -75,8 +75,9 @@ fn claim(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<ExpectedCla
     }
     if cursor.eat_words("key") {
         let key = key(cursor, ":", errors)?;
+        let server = on_server(cursor, errors)?;
         colon(cursor, "the key", errors)?;
-        return key_claim(key, cursor, errors);
+        return key_claim(key, server, cursor, errors);
     }
     if cursor.eat_words("client") {
         let name = cursor.name("the client's name", errors)?;
@@ -103,6 +104,7 @@ fn colon(cursor: &mut Cursor<'_>, what: &str, errors: &mut Errors<'_>) -> Option
 
 fn key_claim(
     key: Vec<u8>,
+    server: Option<Named>,
     cursor: &mut Cursor<'_>,
     errors: &mut Errors<'_>,
 ) -> Option<ExpectedClaim> {
@@ -110,6 +112,7 @@ fn key_claim(
     if rest.text == "none" {
         return Some(ExpectedClaim::Key {
             key,
+            server,
             value: None,
             ttl: None,
         });
@@ -135,6 +138,7 @@ fn key_claim(
     }
     Some(ExpectedClaim::Key {
         key,
+        server,
         value: Some(value.to_owned()),
         ttl,
     })

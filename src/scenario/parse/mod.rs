@@ -19,9 +19,9 @@ use super::scan::{Cursor, Word};
 use super::syntax::{Block, BlockKind, Entry, Named, Passage, Text, Written};
 
 /// The words that begin a block.
-const BLOCKS: [&str; 11] = [
-    "option", "table", "database", "store", "script", "watch", "protocol", "client", "schedule",
-    "expect", "search",
+const BLOCKS: [&str; 2 + 11] = [
+    "option", "server", "replica", "table", "database", "store", "script", "watch", "protocol",
+    "client", "schedule", "expect", "search",
 ];
 
 /// What was left out of a tree, so that a name that is not found is not reported as well.
@@ -92,7 +92,9 @@ fn block(header: Line<'_>, body: &[Line<'_>], errors: &mut Errors<'_>) -> Option
         ..header.place()
     };
     let kind = match word.text.as_str() {
-        "option" => BlockKind::Option(option(&mut cursor, errors)?),
+        "option" => option(&mut cursor, errors)?,
+        "server" => servers(&mut cursor, false, errors)?,
+        "replica" => servers(&mut cursor, true, errors)?,
         "table" => BlockKind::Table(table::table(header, body, errors)?),
         "watch" => BlockKind::Watch(watch::watch(&mut cursor, errors)?),
         "client" => BlockKind::Clients(client::clients(&mut cursor, errors)?),
@@ -161,7 +163,7 @@ fn what_stands_behind(
     errors: &mut Errors<'_>,
 ) -> Vec<Entry<Block>> {
     let word = header.text.split(' ').next().unwrap_or_default();
-    if !matches!(word, "option" | "watch" | "client") {
+    if !matches!(word, "option" | "server" | "replica" | "watch" | "client") {
         return Vec::new();
     }
     entries(body, |line| {
@@ -242,10 +244,56 @@ fn without_thing<T, U>(entry: Entry<T>) -> Entry<U> {
     }
 }
 
-fn option(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Named> {
+fn option(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<BlockKind> {
     let name = cursor.name("the option's name", errors)?;
-    cursor.end("nothing behind the option's name", errors)?;
-    Some(name)
+    let value = match cursor.is_at_end() {
+        true => None,
+        false => Some(cursor.name("what the option is set to", errors)?),
+    };
+    cursor.end("nothing more behind the option", errors)?;
+    Some(BlockKind::Option { name, value })
+}
+
+/// `r1, r2, r3`, and `a, b of r1` for replicas.
+fn servers(
+    cursor: &mut Cursor<'_>,
+    are_replicas: bool,
+    errors: &mut Errors<'_>,
+) -> Option<BlockKind> {
+    let mut names = Vec::new();
+    loop {
+        let name = cursor.name("the server's name", errors)?;
+        if is_reserved(&name.text) {
+            let message = format!(
+                "no server can be called {}",
+                super::error::quoted(&name.text)
+            );
+            let expected = "a name that means nothing else in a schedule, such as `r1`";
+            return errors.add(name.place, message, expected);
+        }
+        names.push(name);
+        if names.len() >= super::limits::SERVERS || !cursor.eat(",") {
+            break;
+        }
+    }
+    let replica_of = match are_replicas {
+        true if cursor.eat_words("of") => Some(cursor.name("the primary's name", errors)?),
+        true => {
+            let expected = "`of` and the primary, such as `replica copy of r1`";
+            return errors.add(cursor.here(), "a replica is one of a server", expected);
+        }
+        false => None,
+    };
+    cursor.end("`,` and another server", errors)?;
+    Some(BlockKind::Servers { names, replica_of })
+}
+
+/// `on r1`, if it comes next.
+fn on_server(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<Named>> {
+    match cursor.eat_words("on") {
+        true => Some(Some(cursor.name("the server's name", errors)?)),
+        false => Some(None),
+    }
 }
 
 fn name_alone(cursor: &mut Cursor<'_>, what: &str, errors: &mut Errors<'_>) -> Option<Named> {

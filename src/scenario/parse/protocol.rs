@@ -297,7 +297,7 @@ fn variable(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<String> 
 }
 
 /// What an effect or a flow looks like.
-const AN_EFFECT: &str = "`holds KEY for 10s`, `releases KEY`, `loses KEY`, `draws {token}`, `sells 1`, `retry`, `start over`, `go to LABEL`, `abort with LABEL`, `stop` or `done`";
+const AN_EFFECT: &str = "`holds KEY for 10s`, `releases KEY`, `loses KEY`, `votes for KEY`, `draws {token}`, `sells 1`, `retry`, `start over`, `go to LABEL`, `abort with LABEL`, `stop` or `done`";
 
 /// Reads effects and at most one flow, which comes last.
 fn effects(
@@ -342,6 +342,8 @@ fn effect(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<Eff
         Effect::Releases(argument(cursor.word("a lock's key", ",", errors)?))
     } else if cursor.eat_words("loses") {
         Effect::Loses(argument(cursor.word("a lock's key", ",", errors)?))
+    } else if cursor.eat_words("votes for") {
+        Effect::Votes(argument(cursor.word("a lock's key", ",", errors)?))
     } else if cursor.eat_words("draws") {
         Effect::Draws(variable(cursor, errors)?)
     } else if cursor.eat_words("sells") {

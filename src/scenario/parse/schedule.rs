@@ -5,8 +5,8 @@ use crate::sim::action::Leg;
 use super::super::error::{Errors, Place, quoted};
 use super::super::lines::{Line, Quotes, end_of_quote, without_comment};
 use super::super::scan::{Cursor, whole_number};
-use super::super::syntax::{Choice, Named, ScheduleEntry, Side};
-use super::key;
+use super::super::syntax::{Choice, KeyFault, Named, ScheduleEntry, Side};
+use super::{key, on_server};
 
 /// What an action looks like.
 const AN_ACTION: &str = "`CLIENT STEP`, `CLIENT> COMMAND`, or an action such as `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `crash CLIENT`, `lose CLIENT STEP` or `expire KEY`; SCENARIOS.md has them all";
@@ -134,7 +134,19 @@ fn choice(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
             }
         }
         "crash" => Choice::Crash(client(&mut ahead, errors)?),
-        "restart" => Choice::Restart(client(&mut ahead, errors)?),
+        "restart" => {
+            let name = client(&mut ahead, errors)?;
+            match ahead.eat_words("without data") {
+                true => Choice::RestartWithoutData(name),
+                false => Choice::Restart(name),
+            }
+        }
+        "replicate" if words_left(&ahead) > 1 => {
+            let commands = commands(&mut ahead, errors)?;
+            let to = to_server(&mut ahead, errors)?;
+            Choice::Replicate { to, commands }
+        }
+        "failover" if words_left(&ahead) > 1 => Choice::Failover(to_server(&mut ahead, errors)?),
         "lose" if is_about_request(&ahead) => {
             ahead.eat_words("request");
             let (client, label) = step_of(&mut ahead, errors)?;
@@ -157,8 +169,9 @@ fn choice(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
             }
         }
         "clock" => clock(&mut ahead, errors)?,
-        "expire" => Choice::Expire(key(&mut ahead, "", errors)?),
-        "wipe" => Choice::Wipe(key(&mut ahead, "", errors)?),
+        "expire" => of_key(KeyFault::Expire, &mut ahead, errors)?,
+        "wipe" => of_key(KeyFault::Wipe, &mut ahead, errors)?,
+        "evict" => of_key(KeyFault::Evict, &mut ahead, errors)?,
         "" => return errors.add(word.place, "the action is missing", AN_ACTION),
         _ => {
             ahead = cursor.clone();
@@ -212,12 +225,49 @@ fn step(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
     })
 }
 
+/// A key, and the server that it is on.
+fn of_key(what: KeyFault, cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
+    let key = key(cursor, "", errors)?;
+    let server = on_server(cursor, errors)?;
+    Some(Choice::OfKey { what, key, server })
+}
+
+/// `1 command` or `2 commands`, if it comes next.
+fn commands(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<u64>> {
+    if !cursor.peek().is_some_and(|first| first.is_ascii_digit()) {
+        return Some(None);
+    }
+    let word = cursor.take_while(|other| other != ' ');
+    let number = whole_number(&word.text).filter(|number| *number > 0);
+    let is_followed = cursor.eat_words("command") || cursor.eat_words("commands");
+    match number.filter(|_| is_followed) {
+        Some(number) => Some(Some(number)),
+        None => {
+            let expected = "a number of commands, such as `replicate 1 command to copy`";
+            errors.add(word.place, "so much cannot be replicated", expected)
+        }
+    }
+}
+
+/// `to copy`.
+fn to_server(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Named> {
+    if !cursor.eat_words("to") {
+        let expected = "`to` and a replica, such as `to copy`";
+        return errors.add(cursor.here(), "it is not said to which server", expected);
+    }
+    cursor.name("the server's name", errors)
+}
+
 /// `WHO> COMMAND`, if it is that; the inner `None` was reported.
 fn command(cursor: &Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<Choice>> {
     let mut cursor = cursor.clone();
     let who =
         cursor.take_while(|other| other.is_ascii_alphanumeric() || matches!(other, '_' | '-'));
-    if who.text.is_empty() || !cursor.rest().starts_with('>') {
+    if who.text.is_empty() {
+        return None;
+    }
+    let server = prompt_server(&mut cursor);
+    if !cursor.rest().starts_with('>') {
         return None;
     }
     cursor.eat(">");
@@ -226,7 +276,23 @@ fn command(cursor: &Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<Choice
         let expected = "a Redis command or an SQL statement";
         return Some(errors.add(source.place, "nothing is typed", expected));
     }
-    Some(Some(Choice::Command { who, source }))
+    Some(Some(Choice::Command {
+        who,
+        server,
+        source,
+    }))
+}
+
+/// The server in `A r1> GET k`, if one comes next.
+fn prompt_server(cursor: &mut Cursor<'_>) -> Option<Named> {
+    let mut ahead = cursor.clone();
+    let is_name = |other: char| other.is_ascii_alphanumeric() || matches!(other, '_' | '-');
+    let server = ahead.take_while(is_name);
+    if server.text.is_empty() || !ahead.rest().starts_with('>') || cursor.rest().starts_with('>') {
+        return None;
+    }
+    *cursor = ahead;
+    Some(server)
 }
 
 fn client(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Named> {

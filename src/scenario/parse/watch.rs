@@ -3,7 +3,7 @@
 use super::super::error::Errors;
 use super::super::limits;
 use super::super::scan::Cursor;
-use super::super::syntax::{Role, WrittenColumn};
+use super::super::syntax::{Named, Role, WrittenColumn};
 use super::key;
 use super::table::table_name;
 
@@ -15,7 +15,10 @@ pub(super) fn watch(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<
     loop {
         let word = cursor.take_while(|other| other != ' ' && other != ',');
         let role = match word.text.as_str() {
-            "lock" => Role::Lock(key(cursor, ",", errors)?),
+            "lock" => {
+                let key = key(cursor, ",", errors)?;
+                Role::Lock(key, lock_servers(cursor, errors)?)
+            }
             "counter" => Role::Counter(key(cursor, ",", errors)?),
             "fence" => Role::Fence(column(cursor, errors)?),
             "stock" => Role::Stock(column(cursor, errors)?),
@@ -47,6 +50,20 @@ pub(super) fn watch(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<
     }
     cursor.end("`,` and another role", errors)?;
     Some(roles)
+}
+
+/// `on r1 r2 r3`, if it comes next.
+fn lock_servers(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Vec<Named>> {
+    let mut servers = Vec::new();
+    if cursor.eat_words("on") {
+        while servers.is_empty() || !matches!(cursor.peek(), None | Some(',')) {
+            if servers.len() >= limits::SERVERS {
+                return errors.add(cursor.here(), "too many servers", "each server once");
+            }
+            servers.push(cursor.name("the server's name", errors)?);
+        }
+    }
+    Some(servers)
 }
 
 fn column(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<WrittenColumn> {

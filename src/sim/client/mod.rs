@@ -36,6 +36,8 @@ pub struct Client {
     pub variables: SortedMap<String, Value>,
     /// The locks that it believes it holds, by key.
     pub beliefs: SortedMap<Vec<u8>, Belief>,
+    /// The votes that it counts, by lock.
+    pub ballots: SortedMap<Vec<u8>, Ballot>,
     /// The steps that are still to come of a compensation; `None` in an ordinary run.
     pub compensation: Option<Vec<usize>>,
     /// The order that its last CHARGE of this run named.
@@ -147,6 +149,15 @@ impl Belief {
     }
 }
 
+/// The votes for a lock that has to be granted by several servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Ballot {
+    /// Milliseconds since the first request for it was sent, by the client's own clock.
+    pub age: i64,
+    /// The steps whose replies were votes.
+    pub votes: SortedSet<usize>,
+}
+
 /// How a client's clock goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OwnClock {
@@ -193,6 +204,7 @@ impl Client {
             latches: SortedSet::new(),
             variables: declaration.parameters.clone(),
             beliefs: SortedMap::new(),
+            ballots: SortedMap::new(),
             compensation: None,
             order: None,
             console_waits: false,
@@ -274,7 +286,7 @@ impl Client {
             .beliefs
             .values()
             .any(|belief| belief.remaining.is_some());
-        !waits && !counts
+        !waits && !counts && self.ballots.is_empty()
     }
 
     /// Lets time pass: timers and deadlines come nearer, ages grow. The caller never lets more pass than
@@ -301,6 +313,9 @@ impl Client {
     fn count(&mut self, milliseconds: i64) {
         if let Place::InFlight { age, .. } | Place::Blocked { age, .. } = &mut self.place {
             *age = age.saturating_add(milliseconds);
+        }
+        for ballot in self.ballots.values_mut() {
+            ballot.age = ballot.age.saturating_add(milliseconds);
         }
         for belief in self.beliefs.values_mut() {
             let left = belief.left();

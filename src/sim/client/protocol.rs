@@ -11,6 +11,7 @@
 //!     on nil: retry                              <- pattern, what comes next
 //! ```
 
+use crate::sim::action::ServerId;
 use crate::sim::database::{SqlError, Statement};
 
 /// A named list of steps that clients run from the top.
@@ -71,8 +72,8 @@ impl Step {
 /// What is sent, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// A Redis command; the first argument is its name.
-    Store(Vec<Argument>),
+    /// A Redis command; the first argument is its name. To the server that is named, or else to the first server's primary.
+    Store(Option<ServerId>, Vec<Argument>),
     /// An SQL statement. One that does not parse is sent all the same, and answered with ERROR 1064.
     Database(Result<Statement, SqlError>),
     /// A request to the card gateway: `CHARGE` or `REFUND` and its arguments.
@@ -80,6 +81,20 @@ pub enum Request {
     /// A look at the client's own clock, without any server: is the belief in this lock still before its
     /// deadline? Answers `held` or `lapsed`.
     CheckDeadline(Argument),
+    /// `QUORUM 2 KEY PX 10000 DRIFT 102`: the client counts the servers' votes for this lock. Where there are so many, and of the lease
+    /// something is left beyond the time since the first request for it was sent and a margin for clocks that drift, it answers
+    /// with what is left in milliseconds, and else with nil. The margin is a hundredth of the lease and 2 ms where none is
+    /// given, as in Redlock's libraries.
+    Quorum {
+        /// How many votes it takes.
+        votes: u64,
+        /// For which lock.
+        key: Argument,
+        /// The lease, in milliseconds.
+        lease: Argument,
+        /// The margin, in milliseconds.
+        drift: Option<Argument>,
+    },
     /// The client's own timer, in milliseconds. Answers `OK` once that much time has passed.
     Sleep(Argument),
 }
@@ -186,6 +201,8 @@ pub enum Effect {
     Releases(Argument),
     /// `loses KEY`: the client no longer believes that it holds this lock, as it learned of the loss.
     Loses(Argument),
+    /// `votes for KEY`: a server has granted the lock; the client holds it when a majority has, as a QUORUM says.
+    Votes(Argument),
     /// `draws {token}`: this variable now holds the fencing token that the client was handed.
     Draws(String),
     /// `sells 2` or `sells 1 for ORDER`: so many units went to the order, by default to the one that the client's

@@ -69,7 +69,7 @@ impl Stage<'_> {
         };
         let clause = &clauses[place];
         self.bind(client, &clause.pattern, &answer);
-        match self.take_effect(client, clause, age) {
+        match self.take_effect(client, step, clause, age) {
             Ok(()) => self.go_on(client, step, &clause.flow),
             Err(why) => self.end_run(client, false, Some(why)),
         }
@@ -94,7 +94,13 @@ impl Stage<'_> {
         }
     }
 
-    fn take_effect(&mut self, client: ClientId, clause: &Clause, age: i64) -> Result<(), String> {
+    fn take_effect(
+        &mut self,
+        client: ClientId,
+        step: usize,
+        clause: &Clause,
+        age: i64,
+    ) -> Result<(), String> {
         for effect in &clause.effects {
             let values = Values {
                 stage: self,
@@ -116,6 +122,16 @@ impl Stage<'_> {
                 Effect::Loses(key) => {
                     let key = values.bytes(key)?;
                     self.end_belief(client, &key, BeliefEnd::Lost);
+                }
+                Effect::Votes(key) => {
+                    let key = values.bytes(key)?;
+                    let mut votes = 0;
+                    self.change(client, |state| {
+                        let ballot = state.ballots.or_default(key.clone());
+                        ballot.votes.insert(step);
+                        votes = ballot.votes.len();
+                    });
+                    self.note(Fact::Voted { client, key, votes });
                 }
                 Effect::Draws(variable) => {
                     let token = values.value_of(variable)?;
@@ -284,6 +300,7 @@ impl Stage<'_> {
             state
                 .variables
                 .insert("me".to_string(), Value::Text(me.clone().into_bytes()));
+            state.ballots.clear();
             state.compensation = None;
             state.order = None;
         });
@@ -302,6 +319,7 @@ impl Stage<'_> {
         self.change(client, |state| {
             again = state.rounds_left > 0;
             state.rounds_left = state.rounds_left.saturating_sub(1);
+            state.ballots.clear();
             state.place = Place::Ended { finished };
             state.compensation = None;
         });

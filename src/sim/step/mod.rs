@@ -14,6 +14,7 @@ mod pattern;
 mod possible;
 mod request;
 mod server;
+mod servers;
 
 use request::Course;
 
@@ -109,6 +110,15 @@ impl Stage<'_> {
                 milliseconds,
             } => self.clock_jumps(*clock, *milliseconds),
             Action::ClockRate { client, permille } => self.set_clock_rate(*client, *permille),
+            Action::Evict { server, key } => {
+                self.apply_to_store(None, *server, StoreInput::Evict { key });
+            }
+            Action::CrashServer { server } => self.crash_server(*server),
+            Action::RestartServer { server, keeps_data } => {
+                self.restart_server(*server, *keeps_data);
+            }
+            Action::Replicate { to, commands } => self.replicate(*to, *commands),
+            Action::Failover { to } => self.fail_over(*to),
             Action::ExpireNow { server, key } => {
                 self.apply_to_store(None, *server, StoreInput::ExpireNow { key });
             }
@@ -156,6 +166,7 @@ impl Stage<'_> {
             state.place = Place::Crashed;
             state.latches.clear();
             state.variables.clear();
+            state.ballots.clear();
             state.compensation = None;
             state.order = None;
             state.console_waits = false;

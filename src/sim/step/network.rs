@@ -177,10 +177,10 @@ impl Stage<'_> {
             return Some(message.server());
         }
         match &self.protocol(client)?.steps.get(step)?.request {
-            Request::Store(_) => Some(Server::Store(crate::sim::action::ServerId::FIRST)),
+            Request::Store(server, _) => Some(Server::Store(self.target(*server))),
             Request::Database(_) => Some(Server::Database),
             Request::Gateway(_) => Some(Server::Gateway),
-            Request::CheckDeadline(_) | Request::Sleep(_) => None,
+            Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_) => None,
         }
     }
 

@@ -74,6 +74,11 @@ impl Stage<'_> {
                     _ => Ok(()),
                 }
             }
+            Action::CrashServer { .. }
+            | Action::RestartServer { .. }
+            | Action::Replicate { .. }
+            | Action::Failover { .. }
+            | Action::Evict { .. } => self.refuse_servers(action),
             Action::ExpireNow { server, key } => match self.existing_key(*server, key)?.remaining {
                 None => Err(format!(
                     "{} has no deadline that could pass",
@@ -86,7 +91,8 @@ impl Stage<'_> {
         }
     }
 
-    fn existing_key(&self, server: ServerId, key: &[u8]) -> Result<KeyState, String> {
+    pub(super) fn existing_key(&self, server: ServerId, key: &[u8]) -> Result<KeyState, String> {
+        self.refuse_down(server)?;
         let state = self.world.store(server).get(key);
         state.ok_or_else(|| format!("there is no key {}", String::from_utf8_lossy(key)))
     }

@@ -1,9 +1,9 @@
 //! Requests on their way: values in place of variables, and who sends them.
 
 use super::Stage;
-use crate::sim::action::{ClientId, ServerId, Who};
+use crate::sim::action::{ClientId, Who};
 use crate::sim::client::AfterSleep;
-use crate::sim::client::protocol::{Argument, Request};
+use crate::sim::client::protocol::{Argument, Effect, Request};
 use crate::sim::database::Value as SqlValue;
 use crate::sim::event::{Answer, Server, Value};
 use crate::sim::network::ServerRequest;
@@ -29,11 +29,31 @@ impl Stage<'_> {
                 );
                 self.sleep(client, milliseconds, AfterSleep::Answer(step));
             }
-            Ok(Filled::ToServer(request)) => self.send_on_course(client, step, request, course),
+            Ok(Filled::ToServer(request)) => {
+                self.open_ballots(client, step);
+                self.send_on_course(client, step, request, course);
+            }
             Ok(filled) => {
                 if let Some(answer) = self.execute(who, Some(step), filled) {
                     self.receive(client, step, answer, 0, course == Course::LoseReply);
                 }
+            }
+        }
+    }
+
+    /// A step whose reply may be a vote is about to be sent: from the first one for a lock on, its lease is counted.
+    fn open_ballots(&mut self, client: ClientId, step: usize) {
+        let clauses = match self.protocol(client) {
+            Some(protocol) => &protocol.steps[step].clauses,
+            None => return,
+        };
+        for effect in clauses.iter().flat_map(|clause| &clause.effects) {
+            let Effect::Votes(key) = effect else { continue };
+            let who = Who::Client(client);
+            if let Ok(key) = (Values { stage: self, who }).bytes(key) {
+                self.change(client, |state| {
+                    state.ballots.or_default(key);
+                });
             }
         }
     }
@@ -63,8 +83,8 @@ impl Stage<'_> {
     fn fill(&self, who: Who, request: &Request) -> Result<Filled, String> {
         let values = Values { stage: self, who };
         Ok(match request {
-            Request::Store(arguments) => Filled::ToServer(ServerRequest::Store {
-                server: ServerId::FIRST,
+            Request::Store(server, arguments) => Filled::ToServer(ServerRequest::Store {
+                server: self.target(*server),
                 text: values.text_of(arguments)?,
                 argv: values.bytes_of(arguments)?,
             }),
@@ -93,6 +113,27 @@ impl Stage<'_> {
                 },
                 Who::Operator => Filled::Refused("CHECK looks at a client's own clock".to_string()),
             },
+            Request::Quorum {
+                votes,
+                key,
+                lease,
+                drift,
+            } => match who {
+                Who::Client(client) => {
+                    let lease = values.number(lease)?;
+                    let drift = drift.as_ref().map(|drift| values.number(drift));
+                    let drift = drift.transpose()?;
+                    let quorum = Quorum {
+                        votes: *votes,
+                        key: values.bytes(key)?,
+                        lease,
+                        // As node-redlock and redlock-rb count it.
+                        drift: drift.unwrap_or(lease / 100 + 2),
+                    };
+                    Filled::Quorum { client, quorum }
+                }
+                Who::Operator => Filled::Refused("QUORUM counts a client's own votes".to_string()),
+            },
             Request::Sleep(milliseconds) => Filled::Sleep(values.number(milliseconds)?),
         })
     }
@@ -117,8 +158,28 @@ pub(super) enum Course {
 pub(super) enum Filled {
     ToServer(ServerRequest),
     CheckDeadline { client: ClientId, key: Vec<u8> },
+    Quorum { client: ClientId, quorum: Quorum },
     Sleep(u64),
     Refused(String),
+}
+
+/// How many votes it takes for a lock, and what has to be left of its lease.
+pub(super) struct Quorum {
+    pub(super) votes: u64,
+    pub(super) key: Vec<u8>,
+    pub(super) lease: u64,
+    pub(super) drift: u64,
+}
+
+impl Quorum {
+    /// The request as events tell it.
+    pub(super) fn text(&self) -> String {
+        let key = quote_argument(&self.key);
+        format!(
+            "QUORUM {} {key} PX {} DRIFT {}",
+            self.votes, self.lease, self.drift
+        )
+    }
 }
 
 /// The values that somebody's variables have.

@@ -1,7 +1,7 @@
 //! What servers do with a request, told as events; replies that they owed from earlier.
 
 use super::Stage;
-use super::request::Filled;
+use super::request::{Filled, Quorum};
 use crate::sim::ConnectionId;
 use crate::sim::action::{ClientId, ServerId, Who};
 use crate::sim::client::Place;
@@ -33,6 +33,12 @@ impl Stage<'_> {
                 self.answered(who, step, Server::Client, &answer);
                 Some(answer)
             }
+            Filled::Quorum { client, quorum } => {
+                self.sent(who, step, Server::Client, quorum.text());
+                let answer = Answer::Client(self.count_votes(client, &quorum));
+                self.answered(who, step, Server::Client, &answer);
+                Some(answer)
+            }
             Filled::Sleep(_) | Filled::Refused(_) => None,
         }
     }
@@ -46,6 +52,13 @@ impl Stage<'_> {
     ) -> Option<Answer> {
         let now = self.world.wall_clock();
         let server = request.server();
+        if let Server::Store(store) = server
+            && self.world.store(store).is_down()
+        {
+            let who = owner_of(connection);
+            self.note(Fact::Unreachable { who, step, server });
+            return Some(Answer::Lost);
+        }
         let answer = match request {
             ServerRequest::Store { server, argv, .. } => {
                 let input = StoreInput::Command {
@@ -91,6 +104,22 @@ impl Stage<'_> {
             (_, _, None) => self.note(Fact::Waits { who, server }),
         }
         answer
+    }
+
+    /// What a QUORUM says; the votes are counted once.
+    fn count_votes(&mut self, client: ClientId, quorum: &Quorum) -> Reply {
+        let mut ballot = None;
+        self.change(client, |state| ballot = state.ballots.remove(&quorum.key));
+        let ballot = ballot.unwrap_or_default();
+        let milliseconds = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let left = milliseconds(quorum.lease)
+            .saturating_sub(ballot.age)
+            .saturating_sub(milliseconds(quorum.drift));
+        let enough = ballot.votes.len() as u64 >= quorum.votes;
+        match enough && left > 0 {
+            true => Reply::Integer(left),
+            false => Reply::Nil,
+        }
     }
 
     fn look_at_deadline(&self, client: ClientId, key: &[u8]) -> Reply {
@@ -168,7 +197,7 @@ impl Stage<'_> {
         after: Option<KeyState>,
         cause: Cause,
     ) {
-        let asking = asking.filter(|_| matches!(cause, Cause::Command(_)));
+        let asking = asking.filter(|_| matches!(cause, Cause::Command(_) | Cause::Replicated));
         let who = asking.map(owner_of);
         let gone = before.is_some() && after.is_none();
         self.note(Fact::KeyChanged {
@@ -180,7 +209,8 @@ impl Stage<'_> {
             cause,
         });
         // Of what came of a request that it has given up, the client knows nothing.
-        let knows = asking.is_some_and(|connection| !is_left_behind(connection));
+        let knows = cause != Cause::Replicated
+            && asking.is_some_and(|connection| !is_left_behind(connection));
         if let (true, Some(Who::Client(client))) = (gone && knows, who) {
             self.end_belief(client, &key, BeliefEnd::Released);
         }
@@ -247,7 +277,7 @@ impl Stage<'_> {
     }
 
     /// A reply that a server owed somebody since an earlier action.
-    fn late_reply(&mut self, connection: ConnectionId, server: Server, answer: Answer) {
+    pub(super) fn late_reply(&mut self, connection: ConnectionId, server: Server, answer: Answer) {
         if is_left_behind(connection) {
             return;
         }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::call::{Answer, Call, Instead};
+use super::call::{Answer, Call, Instead, count};
 use super::expiry;
 use super::long_double::{self, Parsed};
 use super::number;
@@ -14,7 +14,7 @@ use super::reply::Reply;
 use super::run::Run;
 use super::table;
 use super::value::{Bytes, Value};
-use super::{Cause, ConnectionId, Store, StoreFact, lists, sorted_sets};
+use super::{Cause, ConnectionId, Store, StoreFact, lists, replication, sorted_sets};
 
 /// What ends a wait.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Waiting {
         Err(Instead::Wait(Waiting { keys, timeout }))
     }
 
-    /// The connection waits for replicas, of which there are none.
+    /// The connection waits for replicas.
     pub(super) fn for_replicas(timeout: Option<u64>) -> Answer {
         Err(Instead::Wait(Waiting {
             keys: Vec::new(),
@@ -111,11 +111,45 @@ pub(super) fn time_out(run: &mut Run<'_>, connection: ConnectionId) {
     };
     // Only WAIT, which waits for no key, has something to say even then.
     let reply = if wait.keys.is_empty() {
-        Reply::Integer(0)
+        count(replication::acknowledged(run.store, connection))
     } else {
         Reply::Nil
     };
     answer(run, wait, reply);
+}
+
+/// Serves the WAITs that have what they wait for.
+pub(super) fn serve_acknowledged(run: &mut Run<'_>) {
+    let waiting: Vec<(ConnectionId, i64)> = run
+        .store
+        .waits
+        .iter()
+        .filter(|wait| wait.keys.is_empty())
+        .map(|wait| {
+            let wanted = wait
+                .argv
+                .get(1)
+                .and_then(|text| number::parse_integer(text));
+            (wait.connection, wanted.unwrap_or(0))
+        })
+        .collect();
+    for (connection, wanted) in waiting {
+        let have = replication::acknowledged(run.store, connection);
+        if i64::try_from(have).is_ok_and(|have| have >= wanted)
+            && let Some(wait) = take(run.store, connection)
+        {
+            answer(run, wait, count(have));
+        }
+    }
+}
+
+/// Ends every wait with an error.
+pub(super) fn interrupt_all(run: &mut Run<'_>, error: &str) {
+    for connection in run.store.waiting() {
+        if let Some(wait) = take(run.store, connection) {
+            answer(run, wait, Reply::Error(error.to_owned()));
+        }
+    }
 }
 
 fn take(store: &mut Store, connection: ConnectionId) -> Option<Wait> {

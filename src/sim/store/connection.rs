@@ -2,8 +2,9 @@
 //! server rather than about keys.
 
 use super::blocking::Waiting;
-use super::call::{Answer, Call};
+use super::call::{Answer, Call, count};
 use super::ordered::Ascending;
+use super::replication;
 use super::reply::Reply;
 use super::run::Run;
 use super::transactions::Queue;
@@ -81,13 +82,19 @@ pub(super) fn reset(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
     Ok(Reply::Status("RESET".to_owned()))
 }
 
-/// WAIT: there are no replicas, so it replies 0, at once where none are asked for.
+/// WAIT: how many replicas have all that was written until the connection's last command; it waits until these are as many as it
+/// asks for.
 pub(super) fn wait(run: &mut Run<'_>, call: &Call<'_>) -> Answer {
+    if run.store.is_replica() {
+        return Err("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.".into());
+    }
     let replicas = call.integer(1)?;
     let timeout = super::blocking::milliseconds(call, 2)?;
     // Redis keeps the number of a waiting command in 32 bits; a larger one is cut.
-    if replicas <= 0 || replicas as i32 <= 0 || run.depth > 0 {
-        return Ok(Reply::Integer(0));
+    let have = replication::acknowledged(run.store, run.connection);
+    let is_enough = i32::try_from(have).is_ok_and(|have| have >= replicas as i32);
+    if replicas <= 0 || is_enough || run.depth > 0 {
+        return Ok(count(have));
     }
     Waiting::for_replicas(timeout)
 }

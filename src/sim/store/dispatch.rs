@@ -33,6 +33,9 @@ pub(super) fn command(run: &mut Run<'_>, argv: &[Vec<u8>]) {
         .extend(replies.into_iter().map(|reply| (connection, reply)));
 }
 
+/// What a replica says to a write (`shared.roslaveerr`).
+const READ_ONLY: &str = "READONLY You can't write against a read only replica.";
+
 enum Admitted {
     Run(&'static Command),
     Queued,
@@ -46,6 +49,9 @@ fn admit(run: &mut Run<'_>, argv: &[Vec<u8>]) -> Result<Admitted, String> {
         && (command.denied_out_of_memory() || (in_transaction && !steers_transaction))
     {
         return Err(OUT_OF_MEMORY.to_owned());
+    }
+    if command.writes() && run.store.is_replica() {
+        return Err(READ_ONLY.to_owned());
     }
     let subscribed = run
         .connection_state()
@@ -164,6 +170,9 @@ fn admit_in_script(
     // What may reach replicas counts as a write here.
     if rules.read_only && (command.writes() || command.name == "PUBLISH") {
         return Err("ERR Write commands are not allowed from read-only scripts.");
+    }
+    if command.writes() && run.store.is_replica() {
+        return Err(READ_ONLY);
     }
     if command.denied_out_of_memory() && run.memory_is_full() && !rules.may_exceed_memory {
         return Err(OUT_OF_MEMORY);

@@ -45,6 +45,7 @@ pub mod lua;
 mod number;
 mod ordered;
 mod publish;
+pub mod replication;
 pub mod reply;
 mod run;
 mod scan;
@@ -90,6 +91,11 @@ pub struct Store {
     scripts: Scripts,
     /// How far the server's wall clock is ahead of the right time, in milliseconds.
     clock: i64,
+    /// Whether it takes no writes but from its primary.
+    is_replica: bool,
+    /// Whether it has crashed, and answers nobody.
+    is_down: bool,
+    replication: Arc<replication::Replication>,
 }
 
 /// What can happen to a store.
@@ -128,6 +134,44 @@ pub enum StoreInput<'a> {
         connection: ConnectionId,
         /// Its number from now on, which nobody has.
         left: ConnectionId,
+    },
+    /// The server crashes: every connection and the script cache are gone, and keys are only what is on its disk.
+    Crash,
+    /// The server starts again.
+    Restart {
+        /// Whether its disk has all that it had written, as with `appendfsync always`; otherwise it comes back empty.
+        keeps_data: bool,
+    },
+    /// It is the primary of these replicas from now on, which have all that it has.
+    Lead {
+        /// Numbers for them.
+        replicas: &'a [usize],
+    },
+    /// It is a replica from now on, and takes no writes from anybody else.
+    Follow,
+    /// A replica becomes as its primary is (a full synchronisation).
+    Synchronise {
+        /// The primary.
+        primary: &'a Store,
+    },
+    /// A replica receives what its primary did.
+    Replicate {
+        /// One entry of the primary's log.
+        effects: &'a replication::Effects,
+        /// How far the primary's clock is ahead of this one, in milliseconds.
+        ahead: i64,
+    },
+    /// A primary learns how much more of its log a replica has.
+    Acknowledge {
+        /// Which replica.
+        replica: usize,
+        /// How many entries.
+        entries: usize,
+    },
+    /// A key is evicted, as `maxmemory-policy` says when memory is full.
+    Evict {
+        /// The key; where it does not exist, nothing happens and [`StoreOutput::refused`] says so.
+        key: &'a [u8],
     },
     /// A key's deadline passes now, however far away it was.
     ExpireNow {
@@ -209,6 +253,12 @@ pub enum Cause {
     ExpiredNow,
     /// It was lost, by [`StoreInput::Wipe`].
     Wiped,
+    /// It was evicted.
+    Evicted,
+    /// The server came back without its data.
+    DataLost,
+    /// The primary had written it.
+    Replicated,
 }
 
 /// The digest by which EVALSHA names a script: SHA-1 of its text as 40 hexadecimal digits in lower case (Redis documentation, "Scripting
@@ -223,11 +273,17 @@ impl Store {
         let mut output = StoreOutput::default();
         match input {
             StoreInput::Elapse { ms } => {
-                expiry::elapse(&mut Run::new(self, &mut output), ms, Cause::Lapse);
+                replication::pass(self, ms);
+                let mut run = Run::new(self, &mut output);
+                expiry::elapse(&mut run, ms, Cause::Lapse);
+                replication::log(&mut run, None);
             }
             StoreInput::ClockJump { ms } => {
                 self.clock += ms;
-                expiry::clock_jumps(&mut Run::new(self, &mut output), ms);
+                replication::shift(self, &|remaining| remaining.checked_add_signed(-ms));
+                let mut run = Run::new(self, &mut output);
+                expiry::clock_jumps(&mut run, ms);
+                replication::log(&mut run, None);
             }
             StoreInput::Command {
                 connection,
@@ -239,21 +295,70 @@ impl Store {
                 run.now = now.saturating_add_signed(run.store.clock);
                 dispatch::command(&mut run, argv);
                 blocking::serve_ready(&mut run);
+                replication::log(&mut run, Some(connection));
+            }
+            StoreInput::Crash => self.crash(),
+            StoreInput::Restart { keeps_data } => {
+                self.is_down = false;
+                if !keeps_data {
+                    let mut run = Run::new(self, &mut output);
+                    let keys: Vec<Vec<u8>> =
+                        run.store.keys().map(|(key, _)| key.to_vec()).collect();
+                    for key in keys {
+                        run.change(&key, None, Cause::DataLost);
+                    }
+                    replication::log(&mut run, None);
+                }
+            }
+            StoreInput::Lead { replicas } => replication::lead(self, replicas),
+            StoreInput::Follow => replication::follow(&mut Run::new(self, &mut output)),
+            StoreInput::Synchronise { primary } => {
+                replication::synchronise(&mut Run::new(self, &mut output), primary);
+            }
+            StoreInput::Replicate { effects, ahead } => {
+                replication::replicate(&mut Run::new(self, &mut output), effects, ahead);
+            }
+            StoreInput::Acknowledge { replica, entries } => {
+                replication::acknowledge(&mut Run::new(self, &mut output), replica, entries);
             }
             StoreInput::Disconnect { connection } => self.disconnect(connection),
             StoreInput::LeaveBehind { connection, left } => self.leave_behind(connection, left),
             StoreInput::ExpireNow { key } => {
-                expiry::expire_now(&mut Run::new(self, &mut output), key)
-            }
-            StoreInput::Wipe { key } => {
                 let mut run = Run::new(self, &mut output);
-                if !run.change(key, None, Cause::Wiped) {
-                    output.refused = Some("there is no such key");
-                }
+                expiry::expire_now(&mut run, key);
+                replication::log(&mut run, None);
             }
+            StoreInput::Wipe { key } => self.remove(key, Cause::Wiped, &mut output),
+            StoreInput::Evict { key } => self.remove(key, Cause::Evicted, &mut output),
         }
         self.forget_fresh_connections();
         output
+    }
+
+    fn remove(&mut self, key: &[u8], cause: Cause, output: &mut StoreOutput) {
+        let mut run = Run::new(self, output);
+        let was_there = run.change(key, None, cause);
+        replication::log(&mut run, None);
+        if !was_there {
+            output.refused = Some("there is no such key");
+        }
+    }
+
+    fn crash(&mut self) {
+        self.is_down = true;
+        self.connections = Arc::default();
+        self.waits = Arc::default();
+        self.scripts = Scripts::default();
+    }
+
+    /// Whether it has crashed, and answers nobody.
+    pub fn is_down(&self) -> bool {
+        self.is_down
+    }
+
+    /// The connections whose commands wait, the one that has waited longest first.
+    pub fn waiting(&self) -> Vec<ConnectionId> {
+        self.waits.iter().map(|wait| wait.connection).collect()
     }
 
     /// How far its wall clock is ahead of the right time, in milliseconds.

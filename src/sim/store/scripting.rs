@@ -126,6 +126,11 @@ impl Rules {
                     "ERR Can not execute a script with write flag using *_ro command.".into(),
                 );
             }
+            if run.store.is_replica() {
+                return Err(
+                    "READONLY You can not run script with write flag on readonly replica.".into(),
+                );
+            }
             if run.memory_is_full() && !allow_oom {
                 return Err("OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'".into());
             }

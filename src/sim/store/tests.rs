@@ -58,6 +58,9 @@ fn print(facts: &[StoreFact]) -> Vec<String> {
                 Cause::ClockJump => "clock jump",
                 Cause::ExpiredNow => "expired now",
                 Cause::Wiped => "wiped",
+                Cause::Evicted => "evicted",
+                Cause::DataLost => "data lost",
+                Cause::Replicated => "replicated",
             };
             format!(
                 "key {}: {} -> {} by {cause}",
