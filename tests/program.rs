@@ -129,7 +129,7 @@ fn check_says_what_differs_and_where() {
         format!("{wrong}:7: expected nil, got OK"),
         format!("{wrong}:10: expected \"A-2\" no ttl, got \"A-1\" no ttl"),
         format!(
-            "{broken}:2:1: no block begins with `schedul` (did you mean `schedule`?): expected `option`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule`, `expect` or `search`"
+            "{broken}:2:1: no block begins with `schedul` (did you mean `schedule`?): expected `option`, `server`, `replica`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule`, `expect` or `search`"
         ),
         format!("{missing}: cannot be read: No such file or directory (os error 2)"),
         "1 passed, 3 failed".to_owned(),
