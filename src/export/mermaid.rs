@@ -143,7 +143,9 @@ impl Printer<'_> {
                         self.note(Lane::Store(*server), &format!("{key} is made to lapse"))
                     }
                     Cause::Wiped => self.note(Lane::Store(*server), &format!("{key} is lost")),
-                    Cause::Command(_) => {}
+                    Cause::Evicted => self.note(Lane::Store(*server), &format!("{key} is evicted")),
+                    Cause::DataLost => self.note(Lane::Store(*server), &format!("{key} is lost")),
+                    Cause::Command(_) | Cause::Replicated => {}
                 }
             }
             Fact::Waits { who, server } => {
@@ -161,6 +163,29 @@ impl Printer<'_> {
             Fact::Crashed { client } => self.note(Lane::Client(*client), "crashes"),
             Fact::RequestLost { client, step } => self.lost(*client, *step, "the request"),
             Fact::ReplyLost { client, step } => self.lost(*client, *step, "the reply"),
+            Fact::Arrived { client, step, .. } => {
+                let label = self.label(*client, *step);
+                self.note(Lane::Client(*client), &format!("{label} arrives now"));
+            }
+            Fact::TimedOut { client, step } => {
+                let label = self.label(*client, *step);
+                self.note(
+                    Lane::Client(*client),
+                    &format!("gives up waiting for {label}"),
+                );
+            }
+            Fact::ServerCrashed { server } => self.note(Lane::Store(*server), "crashes"),
+            Fact::ServerRestarted { server, keeps_data } => {
+                let with = if *keeps_data { "with" } else { "without" };
+                self.note(
+                    Lane::Store(*server),
+                    &format!("is there again, {with} its data"),
+                );
+            }
+            Fact::FailedOver { to, lost, .. } => self.note(
+                Lane::Store(*to),
+                &format!("takes over; commands that it had not received: {lost}"),
+            ),
             Fact::Ended {
                 client,
                 finished: false,

@@ -450,8 +450,9 @@ impl Printer<'_, '_> {
             self.line(6, "}");
         }
         for command in &plan.setup.commands {
-            let arguments: Vec<Argument> = command.iter().cloned().map(Argument::Literal).collect();
-            let request = Request::Store(arguments);
+            let arguments: Vec<Argument> =
+                command.1.iter().cloned().map(Argument::Literal).collect();
+            let request = Request::Store(None, arguments);
             let code = call(
                 &Call::of(&request),
                 Shape::Plain,
