@@ -148,6 +148,7 @@ pub(super) fn heard(
                 why: BeliefEnd::Released,
             })
         }
+        Fact::FailedOver { .. } => Some(fact.clone()),
         Fact::Drew { .. } if wanted.tokens() => Some(fact.clone()),
         Fact::Sold { .. } if wanted.balance() || wanted.charges() => Some(fact.clone()),
         Fact::Charged { .. } | Fact::ChargeRepeated { .. } | Fact::Refunded { .. }
@@ -201,6 +202,9 @@ fn key_changed(fact: &Fact, counts: bool) -> Fact {
         if !counts {
             *value = Value::string(if is_after && !is_same { "other" } else { "" });
         }
+    }
+    if *cause == Cause::Replicated {
+        return heard;
     }
     if who.is_none() {
         *cause = Cause::Lapse;

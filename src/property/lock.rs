@@ -94,7 +94,7 @@ impl LockMemory {
     ) -> Option<ClientId> {
         let server = change.server;
         if change.cause == Cause::Replicated {
-            self.replicated(change);
+            self.replicated(here, change);
             return self.settle(here, How::Lost);
         }
         let Some(Who::Client(client)) = change.who else {
@@ -132,17 +132,21 @@ impl LockMemory {
         self.settle(here, How::Lost)
     }
 
-    /// A replica has what its primary had.
-    fn replicated(&mut self, change: &KeyChange<'_>) {
-        match (change.who, change.after) {
-            (_, None) => {
-                self.owners.remove(&change.server);
-            }
-            (Some(Who::Client(client)), Some(_)) => {
-                self.owners.insert(change.server, client);
-            }
-            _ => {}
-        }
+    /// A replica has what its primary has, or had: whose it is.
+    fn replicated(&mut self, here: Here<'_>, change: &KeyChange<'_>) {
+        let group = here.setup.group_of(change.server);
+        let mut counting = self.counting.iter();
+        let primary = counting.find(|server| here.setup.group_of(**server) == group);
+        let owner = match (change.after, change.who) {
+            (None, _) => None,
+            (Some(_), Some(Who::Client(client))) => Some(client),
+            (Some(_), Some(Who::Operator)) => None,
+            (Some(_), None) => primary.and_then(|primary| self.owners.get(primary).copied()),
+        };
+        match owner {
+            Some(client) => self.owners.insert(change.server, client),
+            None => self.owners.remove(&change.server),
+        };
     }
 
     /// The lock is taken on these servers.
@@ -271,6 +275,7 @@ impl LockMemory {
     pub fn remember_only(&mut self, order: bool, believers: bool) {
         if !order {
             self.live = None;
+            self.owners.clear();
             self.current.clear();
             self.next = Acquisition::default();
         }
