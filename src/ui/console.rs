@@ -204,7 +204,7 @@ fn said_by(session: &Session, entry: &Entry) -> Option<Said> {
         (None, None) => ("waits …".to_string(), false),
     };
     let left_out = match request {
-        Request::Store(arguments) => {
+        Request::Store(_, arguments) => {
             let words = arguments.iter().map_while(|argument| match argument {
                 Argument::Literal(bytes) => Some(bytes.clone()),
                 _ => None,
