@@ -42,7 +42,8 @@
 //! 6. [`search`] tries every schedule within bounds, and finds the shortest one that breaks a property.
 //! 7. [`diagram`] turns a timeline into the space-time picture, as plain numbers.
 //! 8. [`export`] turns a scenario into a test for real servers.
-//! 9. `ui`, where the feature `ui` is on, shows it all and turns clicks into messages. It holds no rule.
+//! 9. `servers`, where the feature `servers` is on, plays a scenario on real servers and compares.
+//! 10. `ui`, where the feature `ui` is on, shows it all and turns clicks into messages. It holds no rule.
 
 // The macro `view!` names this crate as its users do.
 #[cfg(feature = "ui")]
@@ -54,6 +55,8 @@ pub mod link;
 pub mod property;
 pub mod scenario;
 pub mod search;
+#[cfg(feature = "servers")]
+pub mod servers;
 pub mod session;
 pub mod sim;
 pub mod sorted;

@@ -6,59 +6,19 @@
 
 #[path = "support/mariadb.rs"]
 mod mariadb;
+#[path = "support/plain_redis.rs"]
+mod plain_redis;
 
 use std::collections::BTreeSet;
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 use latchkey::export::{Format, Options, export};
 use latchkey::property::{Property, Verdict};
 use latchkey::scenario::library::{Story, stories};
 use latchkey::scenario::read;
 use latchkey::timeline::Timeline;
-
-/// A Redis whose clock is the real one, ended when dropped.
-struct Redis {
-    process: Child,
-    port: u16,
-}
-
-impl Redis {
-    fn start() -> Redis {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        drop(listener);
-        let process = Command::new("redis-server")
-            .args([
-                "--port",
-                &port.to_string(),
-                "--bind",
-                "127.0.0.1",
-                "--save",
-                "",
-                "--appendonly",
-                "no",
-            ])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let end = Instant::now() + Duration::from_secs(10);
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(Instant::now() < end, "redis-server does not answer");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Redis { process, port }
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
+use plain_redis::Redis;
 
 /// Where the servers are, for what is run.
 type Environment = Vec<(&'static str, String)>;

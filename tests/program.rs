@@ -271,3 +271,30 @@ fn export_prints_a_test_or_says_why_not() {
         assert!(err.starts_with("latchkey: "), "{err}");
     }
 }
+
+#[test]
+#[cfg(not(feature = "servers"))]
+fn run_says_with_which_feature_it_is_built() {
+    let (out, err, status) = run(&["run", "any.latchkey"]);
+    assert_eq!((out.as_str(), status), ("", 2));
+    assert!(err.contains("--features cli,servers"), "{err}");
+}
+
+#[test]
+#[cfg(feature = "servers")]
+fn run_needs_files_and_addresses() {
+    let folder = Folder::new("run");
+    let right = folder.file("right.latchkey", RIGHT);
+    let (out, _, status) = run(&["run", &right]);
+    assert_eq!(status, 1);
+    assert!(
+        out.ends_with("the scenario asks Redis: --redis URL is needed\n"),
+        "{out}"
+    );
+    let wrong: [&[&str]; 4] = [&[], &["--lapse"], &[&right, "--redis"], &[&right, "--fast"]];
+    for arguments in wrong {
+        let (out, err, status) = run(&[&["run"], arguments].concat());
+        assert_eq!((out.as_str(), status), ("", 2), "{arguments:?}");
+        assert!(err.starts_with("latchkey: "), "{err}");
+    }
+}

@@ -28,6 +28,9 @@ Commands:
   export FILE --to FORMAT [--holds]
                            prints a scenario as a test for real servers, or as a picture; with --holds, a test that
                            fails until the properties hold. FORMAT is one of FORMATS
+  run FILE... [--redis URL] [--mysql URL] [--lapse]
+                           plays scenarios on a real Redis and a real MySQL or MariaDB, and compares every reply;
+                           with --lapse, keys are made to lapse where the schedule lets time pass
   show LINK                prints the scenario of a link: a whole address or the part from # on
 
 Options:
@@ -92,6 +95,7 @@ fn run(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
         "pin" => rewrite_file("pin", scenario::edit::pin, rest, console),
         "link" => link_of_file(rest, console),
         "export" => export_file(rest, console),
+        "run" => run_files(rest, console),
         "show" => show_link(rest, console),
         "-V" | "--version" => {
             writeln!(console.out, "latchkey {}", env!("CARGO_PKG_VERSION"))?;
@@ -493,8 +497,7 @@ fn export_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Ou
             return Ok(Outcome::Wrong);
         }
     };
-    let actions = reading.schedule.iter().map(|line| line.action.clone());
-    let timeline = Timeline::replay(reading.setup.clone(), actions);
+    let timeline = play(&reading);
     match export(&text, &reading, &timeline, format, options) {
         Ok(test) => {
             write!(console.out, "{test}")?;
@@ -510,6 +513,100 @@ fn export_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Ou
             Ok(Outcome::Wrong)
         }
     }
+}
+
+#[cfg(not(feature = "servers"))]
+fn run_files(_: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
+    usage(
+        console,
+        "this program was built without `run`: build it with --features cli,servers",
+    )
+}
+
+#[cfg(feature = "servers")]
+fn run_files(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
+    let mut servers = latchkey::servers::Servers::default();
+    let mut files = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let option = argument.to_string_lossy();
+        match option.as_ref() {
+            "--lapse" => servers.lapse = true,
+            "--redis" | "--mysql" => {
+                let Some(url) = rest.next() else {
+                    return usage(console, &format!("a URL is missing behind {option}"));
+                };
+                let url = Some(url.to_string_lossy().into_owned());
+                match option.as_ref() {
+                    "--redis" => servers.redis = url,
+                    _ => servers.mysql = url,
+                }
+            }
+            option if option.starts_with('-') && option.len() > 1 => {
+                return usage(console, &format!("run has no option `{option}`"));
+            }
+            _ => files.push(*argument),
+        }
+    }
+    if files.is_empty() {
+        return usage(console, "run needs at least one file");
+    }
+    let mut outcome = Outcome::Well;
+    for file in files {
+        if !run_file(file, &servers, console)? {
+            outcome = Outcome::Wrong;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Plays one file on real servers, and says whether they agree.
+#[cfg(feature = "servers")]
+fn run_file(
+    file: &OsStr,
+    servers: &latchkey::servers::Servers,
+    console: &mut Console<'_>,
+) -> io::Result<bool> {
+    let path = Path::new(file).display();
+    let Some(text) = text_of(file, console)? else {
+        return Ok(false);
+    };
+    let reading = match scenario::read(&text) {
+        Ok(reading) => reading,
+        Err(errors) => {
+            report(console, file, &errors)?;
+            return Ok(false);
+        }
+    };
+    let timeline = play(&reading);
+    let mut say = |what: &str| {
+        // Progress is no result: where nobody reads it, nothing is lost.
+        let _ = writeln!(console.err, "{path}:{what}");
+    };
+    match latchkey::servers::run(&reading, &timeline, servers, &mut say) {
+        Ok(compared) => {
+            let latchkey::servers::Compared {
+                replies,
+                rows,
+                keys,
+            } = compared;
+            writeln!(
+                console.out,
+                "{path}: the servers agree in {replies} replies, {rows} rows and {keys} keys"
+            )?;
+            Ok(true)
+        }
+        Err(trouble) => {
+            writeln!(console.out, "{path}:{trouble}")?;
+            Ok(false)
+        }
+    }
+}
+
+/// The schedule, played.
+fn play(reading: &scenario::Reading) -> Timeline {
+    let actions = reading.schedule.iter().map(|line| line.action.clone());
+    Timeline::replay(reading.setup.clone(), actions)
 }
 
 fn show_link(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {

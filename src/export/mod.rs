@@ -15,7 +15,7 @@ mod claim;
 mod layout;
 mod markdown;
 mod mermaid;
-mod plan;
+pub(crate) mod plan;
 mod python;
 mod request;
 mod routine;

@@ -34,7 +34,10 @@ use super::routine::Routine;
 use super::words::done;
 
 /// The key by which scripts that read the time are told how far the schedule has moved the clock.
-pub(super) const CLOCK_KEY: &str = "clock:ahead";
+pub(crate) const CLOCK_KEY: &str = "clock:ahead";
+
+/// A key that is still there is not brought nearer to its deadline than this, in milliseconds: it must not lapse by itself.
+const NEAREST: u64 = 1000;
 
 /// Everything that a test needs to know, in no language yet.
 pub(super) struct Plan<'a> {
@@ -275,7 +278,7 @@ impl<'a> Plan<'a> {
         {
             let state = world.store(ServerId::FIRST).get(key).map(|state| FinalKey {
                 value: state.value,
-                remaining: state.remaining,
+                remaining: state.remaining.map(|remaining| remaining.max(NEAREST)),
             });
             self.final_keys.push((key.clone(), state));
         }
@@ -287,7 +290,7 @@ impl<'a> Plan<'a> {
 }
 
 /// Stands before a script that reads the time where the schedule moves the clock.
-const CLOCK_IN_SCRIPTS: &str = "\
+pub(crate) const CLOCK_IN_SCRIPTS: &str = "\
 -- Only in this test: no server's clock can be moved, so TIME is read with what the schedule has moved it by.
 local server = redis
 local redis = setmetatable({
@@ -302,7 +305,7 @@ local redis = setmetatable({
 }, {__index = server})
 ";
 
-fn reads_time(source: &str) -> bool {
+pub(crate) fn reads_time(source: &str) -> bool {
     let source = source.to_ascii_lowercase();
     source.contains("'time'") || source.contains("\"time\"")
 }
@@ -728,7 +731,7 @@ impl<'a> Builder<'a> {
                 moves.extend(
                     state
                         .remaining
-                        .map(|remaining| Move::Age(key.to_vec(), remaining)),
+                        .map(|remaining| Move::Age(key.to_vec(), remaining.max(NEAREST))),
                 );
             }
         }
@@ -822,7 +825,7 @@ fn words_of_requests(reading: &Reading) -> BTreeSet<String> {
 }
 
 /// Whether a statement asks what time it is.
-fn reads_database_clock(reading: &Reading) -> bool {
+pub(crate) fn reads_database_clock(reading: &Reading) -> bool {
     let steps = reading
         .setup
         .protocols
@@ -868,7 +871,7 @@ fn tidy(statement: &Statement) -> Statement {
 }
 
 /// The places in the schedule whose replies are others when every action takes a few milliseconds.
-fn depends_on_time(reading: &Reading, timeline: &Timeline) -> BTreeSet<usize> {
+pub(crate) fn depends_on_time(reading: &Reading, timeline: &Timeline) -> BTreeSet<usize> {
     let mut slow = Timeline::new(reading.setup.clone());
     let mut loose = BTreeSet::new();
     for (place, entry) in timeline.entries().iter().enumerate() {

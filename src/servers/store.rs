@@ -1,0 +1,245 @@
+//! A connection to Redis, in RESP2 as it goes over the wire ("RESP protocol description", Redis documentation).
+//!
+//! A client crate would match replies to requests by itself; here every frame counts, also those that nobody has asked for.
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::sync::mpsc::unbounded_channel;
+
+use super::link::{Got, Link, Request};
+use crate::sim::store::reply::Reply;
+
+/// Where Redis is, and as whom one goes in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Address {
+    host: String,
+    port: u16,
+    user: Option<String>,
+    password: Option<String>,
+    database: u32,
+}
+
+impl Address {
+    /// Reads `redis://user:password@host:port/database`; everything but the host may be left out.
+    pub fn read(url: &str) -> Result<Address, String> {
+        let wrong = || {
+            format!(
+                "`{url}` is no address of a Redis: redis://user:password@host:port/database is expected"
+            )
+        };
+        let rest = url.strip_prefix("redis://").ok_or_else(wrong)?;
+        let (place, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (credentials, place) = match place.rsplit_once('@') {
+            Some((credentials, place)) => (Some(credentials), place),
+            None => (None, place),
+        };
+        let (host, port) = match place.rsplit_once(':') {
+            Some((host, port)) => (host, port.parse().map_err(|_| wrong())?),
+            None => (place, 6379),
+        };
+        let (user, password) = match credentials.map(|credentials| credentials.split_once(':')) {
+            None => (None, None),
+            Some(Some((user, password))) => {
+                (Some(user).filter(|user| !user.is_empty()), Some(password))
+            }
+            Some(None) => (None, credentials),
+        };
+        let database = if database.is_empty() {
+            0
+        } else {
+            database.parse().map_err(|_| wrong())?
+        };
+        if host.is_empty() {
+            return Err(wrong());
+        }
+        let owned = |text: &str| text.to_owned();
+        Ok(Address {
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port,
+            user: user.map(owned),
+            password: password.map(owned),
+            database,
+        })
+    }
+
+    /// Opens a connection.
+    pub async fn connect(&self) -> Result<Link, String> {
+        let what = format!("Redis at {}:{}", self.host, self.port);
+        let stream = TcpStream::connect((self.host.as_str(), self.port))
+            .await
+            .map_err(|error| format!("{what}: {error}"))?;
+        stream
+            .set_nodelay(true)
+            .map_err(|error| format!("{what}: {error}"))?;
+        let (reader, mut writer) = stream.into_split();
+        let mut reader = BufReader::new(reader);
+        let (requests, mut wanted) = unbounded_channel::<Request>();
+        let (found, replies) = unbounded_channel();
+        let task = tokio::spawn(async move {
+            let read = async {
+                loop {
+                    let got = frame(&mut reader).await;
+                    let is_over = got.is_err();
+                    if found.send(got.map(Got::Store)).is_err() || is_over {
+                        return;
+                    }
+                }
+            };
+            let write = async {
+                while let Some(request) = wanted.recv().await {
+                    if let Request::Command(argv) = request
+                        && writer.write_all(&packed(&argv)).await.is_err()
+                    {
+                        return;
+                    }
+                }
+            };
+            tokio::select! { () = read => {}, () = write => {} }
+        });
+        let mut link = Link {
+            requests,
+            replies,
+            task,
+        };
+        let mut greetings = Vec::new();
+        if let Some(password) = &self.password {
+            let mut auth = vec!["AUTH".to_owned()];
+            auth.extend(self.user.clone());
+            auth.push(password.clone());
+            greetings.push(auth);
+        }
+        if self.database != 0 {
+            greetings.push(vec!["SELECT".to_owned(), self.database.to_string()]);
+        }
+        for greeting in greetings {
+            let argv = greeting.into_iter().map(String::into_bytes).collect();
+            match link.ask(Request::Command(argv)).await {
+                Ok(Got::Store(Reply::Error(error))) | Err(error) => {
+                    return Err(format!("{what}: {error}"));
+                }
+                Ok(_) => {}
+            }
+        }
+        Ok(link)
+    }
+}
+
+/// A command as an array of bulk strings.
+fn packed(argv: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = format!("*{}\r\n", argv.len()).into_bytes();
+    for argument in argv {
+        bytes.extend(format!("${}\r\n", argument.len()).into_bytes());
+        bytes.extend(argument);
+        bytes.extend(b"\r\n");
+    }
+    bytes
+}
+
+/// The next reply.
+async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> Result<Reply, String> {
+    // Arrays that are not complete yet, the outermost first, and how many elements each still lacks.
+    let mut open: Vec<(usize, Vec<Reply>)> = Vec::new();
+    loop {
+        let mut line = Vec::new();
+        let count = reader
+            .read_until(b'\n', &mut line)
+            .await
+            .map_err(|error| error.to_string())?;
+        if count == 0 || !line.ends_with(b"\r\n") {
+            return Err("the connection is closed".to_owned());
+        }
+        line.truncate(line.len() - 2);
+        let (kind, rest) = line.split_first().ok_or("an empty reply")?;
+        let text = String::from_utf8_lossy(rest).into_owned();
+        let number = || {
+            text.parse::<i64>()
+                .map_err(|_| format!("`{text}` where a number is expected"))
+        };
+        let mut reply = match kind {
+            b'+' => Reply::Status(text),
+            b'-' => Reply::Error(text),
+            b':' => Reply::Integer(number()?),
+            b'$' => match usize::try_from(number()?) {
+                Err(_) => Reply::Nil,
+                Ok(length) => {
+                    let mut bytes = vec![0; length + 2];
+                    reader
+                        .read_exact(&mut bytes)
+                        .await
+                        .map_err(|error| error.to_string())?;
+                    bytes.truncate(length);
+                    Reply::Bulk(bytes)
+                }
+            },
+            b'*' => match usize::try_from(number()?) {
+                Err(_) => Reply::Nil,
+                Ok(0) => Reply::Array(Vec::new()),
+                Ok(length) => {
+                    open.push((length, Vec::new()));
+                    continue;
+                }
+            },
+            _ => return Err(format!("a reply that begins with `{}`", char::from(*kind))),
+        };
+        loop {
+            let Some((lacks, mut elements)) = open.pop() else {
+                return Ok(reply);
+            };
+            elements.push(reply);
+            if lacks > 1 {
+                open.push((lacks - 1, elements));
+                break;
+            }
+            reply = Reply::Array(elements);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read() {
+        let check = |url: &str, expected: Option<(&str, u16, Option<&str>, Option<&str>, u32)>| {
+            let read = Address::read(url).ok();
+            let got = read.as_ref().map(|address| {
+                (
+                    address.host.as_str(),
+                    address.port,
+                    address.user.as_deref(),
+                    address.password.as_deref(),
+                    address.database,
+                )
+            });
+            assert_eq!(got, expected, "{url}");
+        };
+        check(
+            "redis://localhost",
+            Some(("localhost", 6379, None, None, 0)),
+        );
+        check(
+            "redis://127.0.0.1:7000/3",
+            Some(("127.0.0.1", 7000, None, None, 3)),
+        );
+        check(
+            "redis://me:secret@redis:6380",
+            Some(("redis", 6380, Some("me"), Some("secret"), 0)),
+        );
+        check(
+            "redis://:secret@redis/1",
+            Some(("redis", 6379, None, Some("secret"), 1)),
+        );
+        check("redis://[::1]:6379", Some(("::1", 6379, None, None, 0)));
+        for wrong in [
+            "localhost:6379",
+            "rediss://localhost",
+            "redis://",
+            "redis://localhost:many",
+            "redis://localhost/first",
+        ] {
+            check(wrong, None);
+        }
+    }
+}
