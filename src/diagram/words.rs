@@ -309,7 +309,9 @@ pub(super) fn action(setup: &Setup, entry: &Entry) -> String {
 pub(super) fn capital(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next() {
-        Some(first) => first.to_uppercase().chain(characters).collect(),
+        Some(first) => std::iter::once(first.to_ascii_uppercase())
+            .chain(characters)
+            .collect(),
         None => String::new(),
     }
 }

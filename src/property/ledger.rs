@@ -184,7 +184,7 @@ fn row_write(setup: &Setup, write: &WriteFact, key: &[&str], row: &RowFact) -> R
         } else {
             write.key_conditions.join(" AND ")
         },
-        identity: format!("{}: {key}", write.table.to_lowercase()),
+        identity: format!("{}: {key}", write.table.to_ascii_lowercase()),
         exists: true,
         accepted: row.matched,
         changed: row.changed,
@@ -257,7 +257,8 @@ fn watched_values(setup: &Setup, write: &WriteFact, row: &RowFact) -> Vec<Column
 fn only_integer_in(text: &str) -> Option<i64> {
     let mut integers = text
         .split(|character: char| {
-            !(character.is_alphanumeric() || matches!(character, '_' | '-' | '.'))
+            !(character.is_ascii_alphanumeric()
+                || matches!(character, '_' | '-' | '.' | '\u{80}'..))
         })
         .filter_map(|word| word.parse().ok());
     integers.next().filter(|_| integers.next().is_none())

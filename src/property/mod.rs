@@ -105,7 +105,10 @@ impl Property {
     /// The sentences that could be meant, when several begin so; all of them, when none does.
     pub fn named(text: &str) -> Result<Property, Vec<Property>> {
         let plain = |text: &str| {
-            let text = text.trim().trim_end_matches(['.', '…', ' ']).to_lowercase();
+            let text = text
+                .trim()
+                .trim_end_matches(['.', '…', ' '])
+                .to_ascii_lowercase();
             text.strip_prefix("a ").unwrap_or(&text).to_string()
         };
         let wanted = plain(text);

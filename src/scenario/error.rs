@@ -216,7 +216,7 @@ pub(super) fn one_of(known: &[&str]) -> String {
 /// The known name that takes the fewest changes of one character, if they are few.
 fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
     // A variable's braces say nothing about how alike two names are.
-    let bare = |name: &str| name.trim_matches(['{', '}']).to_lowercase();
+    let bare = |name: &str| name.trim_matches(['{', '}']).to_ascii_lowercase();
     let length = bare(name).chars().count();
     if length > MOST_QUOTED {
         return None;

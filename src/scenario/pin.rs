@@ -132,8 +132,7 @@ fn rows_in_words(table: TableView<'_>) -> Vec<String> {
 
 /// A name as an expectation writes it: in backquotes where it needs them.
 fn plain_name(name: &str) -> String {
-    let is_plain = |other: char| other.is_alphanumeric() || matches!(other, '_' | '$');
-    match name.chars().all(is_plain) && !matches!(name, "key" | "client") {
+    match name.chars().all(super::scan::is_plain) && !matches!(name, "key" | "client") {
         true => name.to_owned(),
         false => quote_name(name),
     }

@@ -55,6 +55,11 @@ pub(super) fn is_variable_name(name: &str) -> bool {
         && name.len() <= limits::NAME
 }
 
+/// Whether a name of a table or a column can have this letter without backquotes, as MySQL has it: all beyond ASCII can be.
+pub(super) fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '\u{80}'..)
+}
+
 /// Whether a client, a protocol, a script or a step may be called that: `[A-Za-z_][A-Za-z0-9_-]*`.
 pub(super) fn is_name(name: &str) -> bool {
     let mut characters = name.chars();

@@ -109,8 +109,11 @@ pub fn save_file(desk: Desk) {
 fn file_name(title: &str) -> String {
     let mut name = String::new();
     for letter in title.chars() {
-        match letter.is_alphanumeric() {
-            true => name.extend(letter.to_lowercase()),
+        // Of the letters beyond ASCII all but punctuation and signs.
+        let stays = letter.is_ascii_alphanumeric()
+            || letter >= '\u{c0}' && !('\u{2000}'..'\u{2c00}').contains(&letter);
+        match stays {
+            true => name.push(letter.to_ascii_lowercase()),
             false if !name.is_empty() && !name.ends_with('-') => name.push('-'),
             false => {}
         }

@@ -46,7 +46,7 @@ pub fn shortened(text: &str, most: usize) -> String {
 pub fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().collect::<String>() + letters.as_str()
+        first.to_ascii_uppercase().to_string() + letters.as_str()
     })
 }
 

@@ -3,7 +3,7 @@
 use super::super::error::{Errors, Place, quoted};
 use super::super::limits;
 use super::super::lines::{Line, Quotes, end_of_quote, without_comment};
-use super::super::scan::Cursor;
+use super::super::scan::{Cursor, is_plain};
 use super::super::syntax::{ExpectEntry, ExpectedClaim, ExpectedVerdict, Named};
 use super::table::table_name;
 use super::{key, on_server};
@@ -148,7 +148,7 @@ fn key_claim(
 fn row(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<ExpectedClaim> {
     let begins_with_name = cursor
         .peek()
-        .is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '$' | '`'));
+        .is_some_and(|first| is_plain(first) || first == '`');
     let words = cursor.rest().split([' ', ':']).next().unwrap_or_default();
     let looks_like_row = begins_with_name
         && cursor.rest().contains(' ')

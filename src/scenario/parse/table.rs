@@ -2,7 +2,7 @@
 
 use super::super::error::{Errors, Place, quoted};
 use super::super::lines::{Line, Parentheses, Quotes};
-use super::super::scan::Cursor;
+use super::super::scan::{Cursor, is_plain};
 use super::super::syntax::{Entry, Named, Passage, Table};
 use super::{comment_of, entries, goes_on, written};
 
@@ -76,7 +76,7 @@ pub(super) fn table_name(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Op
             place,
         });
     }
-    let name = cursor.take_while(|other| other.is_alphanumeric() || matches!(other, '_' | '$'));
+    let name = cursor.take_while(is_plain);
     if name.text.is_empty() {
         let rest = cursor.rest();
         let message = match rest.is_empty() {

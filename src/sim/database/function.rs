@@ -5,6 +5,7 @@ use super::calendar::{DateTime, SECOND};
 use super::error::{self, Outcome, Stop};
 use super::expression::{Scope, compare, evaluate, is_true, time_of};
 use super::kind;
+use super::letter_case;
 use super::lock::{self, NamedLock, Request, Target};
 use super::syntax::{Expression, Operator};
 use super::value::{Double, Number, Value};
@@ -496,8 +497,8 @@ fn strings(scope: &Scope<'_>, function: Function, values: &[Value]) -> Outcome<V
             values.iter().for_each(|value| all.push_str(&value.text()));
             return bounded(scope, all);
         }
-        F::Upper => text(first.to_uppercase()),
-        F::Lower => text(first.to_lowercase()),
+        F::Upper => text(letter_case::upper(&first)),
+        F::Lower => text(letter_case::lower(&first)),
         F::Left => text(part(&first, 0, count(1))),
         F::Right => {
             let length = first.chars().count();
@@ -614,7 +615,7 @@ fn named_lock(scope: &Scope<'_>, function: Function, values: &[Value]) -> Outcom
         effects.named.retain(|lock| lock.owner != own);
         return Ok(Value::Integer(released.into()));
     }
-    let name = values[0].text().to_lowercase();
+    let name = letter_case::lower(&values[0].text());
     if values[0].is_null() || name.is_empty() || name.chars().count() > lock::MOST_NAME {
         return Err(error::SqlError::new(
             3057,

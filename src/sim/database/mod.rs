@@ -30,6 +30,7 @@ mod expression;
 mod fact;
 mod function;
 mod kind;
+mod letter_case;
 mod lexer;
 mod lock;
 mod parse;
