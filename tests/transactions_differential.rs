@@ -486,7 +486,7 @@ fn same(sql: &str, ours: &SqlReply, theirs: &Answer) -> bool {
                 ..
             },
         ) => affected == theirs && last_insert_id == their_id,
-        (SqlReply::Done, Answer::Done { .. }) => true,
+        (SqlReply::Done { .. }, Answer::Done { .. }) => true,
         _ => false,
     }
 }

@@ -505,7 +505,8 @@ impl<'a> Lower<'a> {
 /// What an answer is like, by itself.
 pub(super) fn shape_of(answer: &Answer) -> Shape {
     match answer {
-        Answer::Database(SqlReply::Rows { columns, rows }) => match (columns.len(), rows.len()) {
+        Answer::Database(SqlReply::Rows { columns, rows, .. }) => match (columns.len(), rows.len())
+        {
             (1, 0 | 1) => Shape::Value,
             (_, 1) => Shape::Row,
             _ => Shape::Rows,

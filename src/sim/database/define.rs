@@ -22,7 +22,9 @@ impl Run<'_> {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Outcome<SqlReply> {
         if self.state.table(&create.table).is_ok() {
             if create.if_not_exists {
-                return Ok(SqlReply::Done);
+                let exists = error::table_exists(&create.table);
+                self.context().note(exists);
+                return Ok(SqlReply::Done { warnings: 0 });
             }
             return Err(error::table_exists(&create.table).into());
         }
@@ -53,7 +55,7 @@ impl Run<'_> {
             Arc::new(definition),
             create.auto_increment,
         )));
-        Ok(SqlReply::Done)
+        Ok(SqlReply::Done { warnings: 0 })
     }
 
     /// Waits for every transaction that has used the table, as DROP and TRUNCATE do.
@@ -78,6 +80,9 @@ impl Run<'_> {
         if !unknown.is_empty() && !if_exists {
             return Err(error::unknown_table(&unknown.join(",")).into());
         }
+        for name in &unknown {
+            self.context().note(error::unknown_table(name));
+        }
         for name in tables {
             if self.state.table(name).is_ok() {
                 self.own_definition(name)?;
@@ -86,7 +91,7 @@ impl Run<'_> {
         self.state
             .tables
             .retain(|table| !tables.iter().any(|name| **name == *table.definition.name));
-        Ok(SqlReply::Done)
+        Ok(SqlReply::Done { warnings: 0 })
     }
 
     pub(super) fn truncate(&mut self, name: &str) -> Outcome<SqlReply> {
@@ -112,7 +117,7 @@ impl Run<'_> {
         if let Some(stored) = self.state.table_mut(name) {
             *stored = Table::new(table.definition.clone(), 1);
         }
-        Ok(SqlReply::Done)
+        Ok(SqlReply::Done { warnings: 0 })
     }
 
     pub(super) fn show_tables(&self) -> SqlReply {
@@ -123,16 +128,13 @@ impl Run<'_> {
             .map(|table| &*table.definition.name)
             .collect();
         crate::sorted::sort(&mut names);
-        SqlReply::Rows {
-            columns: vec![format!("Tables_in_{}", error::DATABASE_NAME)],
-            rows: names.into_iter().map(|name| vec![name.into()]).collect(),
-        }
+        let rows = names.into_iter().map(|name| vec![name.into()]);
+        SqlReply::table("Tables_in_test", rows.collect())
     }
 
     pub(super) fn describe(&self, name: &str) -> Outcome<SqlReply> {
         let table = self.state.table(name)?;
         let definition = &table.definition;
-        let heads = ["Field", "Type", "Null", "Key", "Default", "Extra"];
         let rows = definition
             .columns
             .iter()
@@ -170,19 +172,15 @@ impl Run<'_> {
                     extra.into(),
                 ]
             });
-        Ok(SqlReply::Rows {
-            columns: heads.iter().map(ToString::to_string).collect(),
-            rows: rows.collect(),
-        })
+        let heads = "Field|Type|Null|Key|Default|Extra";
+        Ok(SqlReply::table(heads, rows.collect()))
     }
 
     pub(super) fn show_create(&self, name: &str) -> Outcome<SqlReply> {
         let definition = &self.state.table(name)?.definition;
         let source = definition.statement.source().trim().trim_end_matches(';');
-        Ok(SqlReply::Rows {
-            columns: vec!["Table".into(), "Create Table".into()],
-            rows: vec![vec![name.into(), source.into()]],
-        })
+        let rows = vec![vec![name.into(), source.into()]];
+        Ok(SqlReply::table("Table|Create Table", rows))
     }
 }
 

@@ -79,6 +79,51 @@ pub const WHERE_MYSQL_DIFFERS: &[(u16, u16, &str)] = &[
     (1365, 1365, "same text"),
 ];
 
+/// How bad a condition is that a statement leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Level {
+    Note,
+    Warning,
+    Error,
+}
+
+/// How many conditions are kept, as MySQL's max_error_count comes.
+const MOST_CONDITIONS: usize = 1024;
+
+/// What SHOW WARNINGS tells of a statement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(super) struct Conditions {
+    pub(super) kept: Vec<(Level, SqlError)>,
+    /// Those that are not kept included.
+    pub(super) count: u64,
+}
+
+impl Conditions {
+    pub(super) fn add(&mut self, level: Level, error: SqlError) {
+        self.count += 1;
+        if self.kept.len() < MOST_CONDITIONS {
+            self.kept.push((level, error));
+        }
+    }
+
+    /// As SHOW WARNINGS tells them, or SHOW ERRORS.
+    pub(super) fn rows(&self, errors_only: bool) -> Vec<Vec<super::Value>> {
+        let told = |(level, error): &(Level, SqlError)| {
+            let word = match level {
+                Level::Note => "Note",
+                Level::Warning => "Warning",
+                Level::Error => "Error",
+            };
+            let code = super::Value::Unsigned(error.code.into());
+            vec![word.into(), code, error.message.as_str().into()]
+        };
+        let kept = self.kept.iter();
+        kept.filter(|(level, _)| !errors_only || *level == Level::Error)
+            .map(told)
+            .collect()
+    }
+}
+
 /// Why a statement did not finish.
 #[derive(Clone, Debug)]
 pub(super) enum Stop {
@@ -196,6 +241,7 @@ errors! {
     no_tables_used() = 1096 "HY000" "No tables used";
     not_in_group_by(number, place, column) = 1055 "42000" "Expression #% of % is not in GROUP BY clause and contains nonaggregated column '%' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by";
     mixed_groups(number, place, column) = 1140 "42000" "In aggregated query without GROUP BY, expression #% of % contains nonaggregated column '%'; this is incompatible with sql_mode=only_full_group_by";
+    time_overflow() = 1441 "22008" "Datetime function: datetime field overflow";
     auto_read_failed() = 1467 "HY000" "Failed to read auto-increment value from storage engine";
 }
 

@@ -8,7 +8,7 @@ use super::ConnectionId;
 use super::arithmetic;
 use super::calendar::DateTime;
 use super::collation;
-use super::error::{self, Outcome, SqlError};
+use super::error::{self, Conditions, Level, Outcome, SqlError};
 use super::function;
 use super::kind;
 use super::lock::NamedLock;
@@ -21,7 +21,7 @@ use super::value::{self, Value, Values};
 /// What working out an expression leaves behind, besides its value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Effects {
-    pub(super) warnings: u64,
+    pub(super) conditions: Conditions,
     /// What LAST_INSERT_ID(expression) was given.
     pub(super) last_insert_id: Option<u64>,
     /// The first number that AUTO_INCREMENT gave.
@@ -73,8 +73,14 @@ pub(super) struct Scope<'a> {
 }
 
 impl Context<'_> {
-    pub(super) fn warn(&self) {
-        self.effects.borrow_mut().warnings += 1;
+    pub(super) fn warn(&self, error: SqlError) {
+        let conditions = &mut self.effects.borrow_mut().conditions;
+        conditions.add(Level::Warning, error);
+    }
+
+    pub(super) fn note(&self, error: SqlError) {
+        let conditions = &mut self.effects.borrow_mut().conditions;
+        conditions.add(Level::Note, error);
     }
 
     /// A note, or in a statement that writes the error itself.
@@ -82,7 +88,7 @@ impl Context<'_> {
         if self.strict {
             return Err(error.into());
         }
-        self.warn();
+        self.warn(error);
         Ok(())
     }
 }
@@ -331,7 +337,7 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
                 Some(time) if text => Ok(time.to_string().into()),
                 Some(time) => Ok(Value::DateTime(time)),
                 None => {
-                    scope.context.warn();
+                    scope.context.warn(error::time_overflow());
                     Ok(Value::Null)
                 }
             }

@@ -38,7 +38,9 @@ pub(super) struct Token {
     pub(super) end: usize,
 }
 
-const SYMBOLS: &[&str] = &["<=>", "<=", ">=", "<>", "!=", "<<", ">>", "||", "&&", ":="];
+const SYMBOLS: &[&str] = &[
+    "<=>", "<=", ">=", "<>", "!=", "<<", ">>", "||", "&&", ":=", "\\G", "\\g",
+];
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80

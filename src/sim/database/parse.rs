@@ -235,6 +235,8 @@ impl<'a> Parser<'a> {
             return Err(error::empty_query());
         }
         let command = self.command()?;
+        // The mysql client's own ends of a statement.
+        let _ = self.accept_symbol("\\G") || self.accept_symbol("\\g");
         self.accept_symbol(";");
         if self.peek().kind == Kind::End {
             Ok(command)
@@ -370,6 +372,17 @@ impl<'a> Parser<'a> {
     fn show(&mut self) -> Parsed<Command> {
         if self.accept("TABLES") {
             return Ok(Command::ShowTables);
+        }
+        let count = self.is_word("COUNT") && self.is_symbol_at(1, "(");
+        if count {
+            self.at += 2;
+            self.expect_symbol("*")?;
+            self.expect_symbol(")")?;
+        }
+        let errors = self.is_word("ERRORS");
+        if errors || self.is_word("WARNINGS") {
+            self.at += 1;
+            return Ok(Command::ShowConditions { errors, count });
         }
         if self.accept_all("CREATE TABLE") {
             return Ok(Command::ShowCreate(self.table_name()?));

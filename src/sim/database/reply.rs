@@ -13,6 +13,10 @@ pub enum SqlReply {
         columns: Vec<String>,
         /// The rows, in order.
         rows: Vec<Vec<Value>>,
+        /// How many warnings and notes there are.
+        warnings: u64,
+        /// Whether the statement ended with `\G`: the mysql client then prints a line for each value.
+        vertical: bool,
     },
     /// What a write did.
     Affected {
@@ -31,7 +35,10 @@ pub enum SqlReply {
         information: String,
     },
     /// A statement that neither finds nor writes rows is done: CREATE TABLE, BEGIN, SET, ...
-    Done,
+    Done {
+        /// How many warnings and notes there are.
+        warnings: u64,
+    },
     /// The statement failed and changed nothing.
     Error(SqlError),
 }
@@ -41,15 +48,25 @@ fn plural(count: u64) -> String {
 }
 
 impl SqlReply {
+    /// Rows under these heads, which `|` separates.
+    pub(super) fn table(heads: &str, rows: Vec<Vec<Value>>) -> SqlReply {
+        SqlReply::Rows {
+            columns: heads.split('|').map(str::to_string).collect(),
+            rows,
+            warnings: 0,
+            vertical: false,
+        }
+    }
+
     /// As a scenario's text writes it: `1 row`, `5`, `('sku-1', 8), ('sku-2', 2)`, `no rows`, `OK`,
     /// `ERROR 1062 (23000): ...`.
     pub fn print_short(&self) -> String {
         match self {
             SqlReply::Error(error) => error.to_string(),
-            SqlReply::Done => "OK".into(),
+            SqlReply::Done { .. } => "OK".into(),
             SqlReply::Affected { affected, .. } => plural(*affected),
             SqlReply::Rows { rows, .. } if rows.is_empty() => "no rows".into(),
-            SqlReply::Rows { rows, columns } => {
+            SqlReply::Rows { rows, columns, .. } => {
                 let single = rows.len() == 1 && columns.len() == 1;
                 let row = |row: &Vec<Value>| {
                     let values = row
@@ -72,33 +89,65 @@ impl SqlReply {
     pub fn print_mysql(&self) -> String {
         match self {
             SqlReply::Error(error) => error.to_string(),
-            SqlReply::Done => "Query OK, 0 rows affected".into(),
+            SqlReply::Done { warnings } => {
+                format!("Query OK, 0 rows affected{}", noted(*warnings))
+            }
             SqlReply::Affected {
                 affected,
                 warnings,
                 information,
                 ..
             } => {
-                let noted = match warnings {
-                    0 => String::new(),
-                    1 => ", 1 warning".into(),
-                    many => format!(", {many} warnings"),
-                };
                 let line = if information.is_empty() {
                     String::new()
                 } else {
                     format!("\n{information}")
                 };
-                format!("Query OK, {} affected{noted}{line}", plural(*affected))
+                format!(
+                    "Query OK, {} affected{}{line}",
+                    plural(*affected),
+                    noted(*warnings)
+                )
             }
-            SqlReply::Rows { rows, .. } if rows.is_empty() => "Empty set".into(),
-            SqlReply::Rows { columns, rows } => format!(
-                "{}{} in set",
-                grid(columns, rows),
-                plural(rows.len() as u64)
-            ),
+            SqlReply::Rows { rows, warnings, .. } if rows.is_empty() => {
+                format!("Empty set{}", noted(*warnings))
+            }
+            SqlReply::Rows {
+                columns,
+                rows,
+                warnings,
+                vertical,
+            } => {
+                let table = if *vertical { list } else { grid };
+                let count = plural(rows.len() as u64);
+                format!("{}{count} in set{}", table(columns, rows), noted(*warnings))
+            }
         }
     }
+}
+
+/// What follows where there are warnings.
+fn noted(warnings: u64) -> String {
+    match warnings {
+        0 => String::new(),
+        1 => ", 1 warning".into(),
+        many => format!(", {many} warnings"),
+    }
+}
+
+/// A line for each value, as after `\G`.
+fn list(columns: &[String], rows: &[Vec<Value>]) -> String {
+    let width = columns.iter().map(|head| head.chars().count()).max();
+    let stars = "*".repeat(27);
+    let mut out = String::new();
+    for (number, row) in rows.iter().enumerate() {
+        out.push_str(&format!("{stars} {}. row {stars}\n", number + 1));
+        for (head, value) in columns.iter().zip(row) {
+            let fill = " ".repeat(width.unwrap_or(0) - head.chars().count());
+            out.push_str(&format!("{fill}{head}: {value}\n"));
+        }
+    }
+    out
 }
 
 fn is_number(value: &Value) -> bool {

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use super::error::{self, Outcome, SqlError, Stop};
+use super::error::{self, Conditions, Outcome, SqlError, Stop};
 use super::expression::{Effects, Scope, evaluate};
 use super::fact::DatabaseFact;
 use super::function;
@@ -33,6 +33,7 @@ struct Attempt {
     numbers: Vec<(u64, u64)>,
     progress: Option<Progress>,
     pending: Option<Transaction>,
+    conditions: Conditions,
 }
 
 impl State {
@@ -98,6 +99,7 @@ impl State {
             numbers,
             progress,
             pending,
+            conditions,
         } = self.run(
             &mut session,
             connection,
@@ -107,8 +109,19 @@ impl State {
             resumed,
             output,
         );
+        let diagnoses = matches!(statement.command(), Command::ShowConditions { .. });
         match result {
-            Ok(reply) => {
+            Ok(mut reply) => {
+                if let SqlReply::Rows { warnings, .. } | SqlReply::Done { warnings } = &mut reply {
+                    *warnings = conditions.count;
+                }
+                if let SqlReply::Rows { vertical, .. } = &mut reply {
+                    *vertical = statement.is_vertical();
+                }
+                // A statement that reads no table and has nothing to tell leaves what was told.
+                if !diagnoses && (conditions.count > 0 || !statement.tables().is_empty()) {
+                    session.conditions = conditions;
+                }
                 session.row_count = match &reply {
                     SqlReply::Affected { affected, .. } => {
                         i64::try_from(*affected).unwrap_or(i64::MAX)
@@ -119,7 +132,7 @@ impl State {
                 self.finish(connection, session, reply, output);
             }
             Err(Stop::Error(error)) => {
-                session.row_count = -1;
+                session.fail(conditions, &error);
                 let failed = match &mut session.transaction {
                     Some(transaction) => std::mem::replace(&mut transaction.work, before),
                     None => pending.map_or_else(Work::default, |transaction| transaction.work),
@@ -186,6 +199,7 @@ impl State {
                 numbers: Vec::new(),
                 progress: None,
                 pending: None,
+                conditions: Conditions::default(),
             };
         }
         let defines = matches!(
@@ -275,6 +289,7 @@ impl State {
             numbers: numbers.reserved,
             progress,
             pending,
+            conditions: effects.conditions,
         }
     }
 
@@ -459,7 +474,7 @@ impl State {
         command: &Command,
         output: &mut DatabaseOutput,
     ) -> Option<Outcome<SqlReply>> {
-        let done = Some(Ok(SqlReply::Done));
+        let done = Some(Ok(SqlReply::Done { warnings: 0 }));
         match command {
             Command::Begin {
                 snapshot,
@@ -565,7 +580,7 @@ impl State {
             };
             self.waiting.retain(|waiting| waiting.connection != victim);
             let mut session = self.take_session(victim);
-            session.row_count = -1;
+            session.fail(Conditions::default(), &error);
             if !named {
                 self.end(&mut session, victim, false, output);
                 output
@@ -762,13 +777,9 @@ impl State {
                 }
                 Target::Lock(_) => {
                     let mut session = self.take_session(connection);
-                    session.row_count = -1;
-                    self.finish(
-                        connection,
-                        session,
-                        SqlReply::Error(error::lock_wait_timeout()),
-                        output,
-                    );
+                    let error = error::lock_wait_timeout();
+                    session.fail(Conditions::default(), &error);
+                    self.finish(connection, session, SqlReply::Error(error), output);
                 }
             }
             self.wake(output);
@@ -868,6 +879,21 @@ impl Run<'_> {
             Command::CreateTable(create) => self.create_table(create),
             Command::DropTable { if_exists, tables } => self.drop_tables(tables, *if_exists),
             Command::Truncate(table) => self.truncate(table),
+            Command::ShowConditions { errors, count } => {
+                let conditions = &self.session.conditions;
+                let rows = conditions.rows(*errors);
+                Ok(match count {
+                    false => SqlReply::table("Level|Code|Message", rows),
+                    true if *errors => {
+                        let number = Value::Integer(rows.len() as i64);
+                        SqlReply::table("@@session.error_count", vec![vec![number]])
+                    }
+                    true => {
+                        let number = Value::Unsigned(conditions.count);
+                        SqlReply::table("@@session.warning_count", vec![vec![number]])
+                    }
+                })
+            }
             Command::ShowTables => Ok(self.show_tables()),
             Command::Describe(table) => self.describe(table),
             Command::ShowCreate(table) => self.show_create(table),
@@ -875,7 +901,7 @@ impl Run<'_> {
                 for setting in settings {
                     self.set(setting)?;
                 }
-                Ok(SqlReply::Done)
+                Ok(SqlReply::Done { warnings: 0 })
             }
             Command::Do(expressions) => {
                 let context = self.context();
@@ -884,9 +910,9 @@ impl Run<'_> {
                     super::expression::check(&scope, expression, "field list", false)?;
                     evaluate(&scope, expression)?;
                 }
-                Ok(SqlReply::Done)
+                Ok(SqlReply::Done { warnings: 0 })
             }
-            _ => Ok(SqlReply::Done),
+            _ => Ok(SqlReply::Done { warnings: 0 }),
         }
     }
 
@@ -954,6 +980,8 @@ impl Run<'_> {
         Ok(SqlReply::Rows {
             columns: found.columns,
             rows: found.rows,
+            warnings: 0,
+            vertical: false,
         })
     }
 

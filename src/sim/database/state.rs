@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::ConnectionId;
-use super::error::{self, Outcome, SqlError};
+use super::error::{self, Conditions, Level, Outcome, SqlError};
 use super::lock::{Class, Lock, NamedLock, Request, Span, Target};
 use super::run::Progress;
 use super::statement::Statement;
@@ -66,6 +66,8 @@ pub(super) struct Session {
     pub(super) last_insert_id: u64,
     pub(super) row_count: i64,
     pub(super) lock_wait_seconds: u64,
+    /// What SHOW WARNINGS tells.
+    pub(super) conditions: Conditions,
     pub(super) variables: Vec<(String, Value)>,
     /// CLIENT_FOUND_ROWS; the database's own choice when not set.
     pub(super) found_rows: Option<bool>,
@@ -82,6 +84,7 @@ impl Default for Session {
             last_insert_id: 0,
             row_count: 0,
             lock_wait_seconds: LOCK_WAIT_SECONDS,
+            conditions: Conditions::default(),
             variables: Vec::new(),
             found_rows: None,
         }
@@ -89,6 +92,13 @@ impl Default for Session {
 }
 
 impl Session {
+    /// The statement has failed.
+    pub(super) fn fail(&mut self, conditions: Conditions, error: &SqlError) {
+        self.row_count = -1;
+        self.conditions = conditions;
+        self.conditions.add(Level::Error, error.clone());
+    }
+
     /// `@@name`
     pub(super) fn system_variable(&self, name: &str) -> Outcome<Value> {
         Ok(match name {
@@ -102,6 +112,8 @@ impl Session {
             .into(),
             "innodb_lock_wait_timeout" => Value::Unsigned(self.lock_wait_seconds),
             "last_insert_id" | "identity" => Value::Unsigned(self.last_insert_id),
+            "warning_count" => Value::Unsigned(self.conditions.count),
+            "error_count" => Value::Integer(self.conditions.rows(true).len() as i64),
             "version" => "8.0.36".into(),
             "sql_mode" => "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION".into(),
             "time_zone" => "UTC".into(),

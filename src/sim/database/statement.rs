@@ -105,6 +105,14 @@ impl Statement {
         pieces
     }
 
+    /// Whether it ends with `\G`, for which the mysql client prints a line for each value.
+    pub(super) fn is_vertical(&self) -> bool {
+        self.source()
+            .trim_end()
+            .trim_end_matches(';')
+            .ends_with("\\G")
+    }
+
     /// The names of the placeholders, one for each occurrence, in the order of writing.
     pub fn variables(&self) -> &[String] {
         &self.0.variables
@@ -130,6 +138,7 @@ impl Statement {
             Command::Set(_) => StatementKind::Set,
             Command::Do(_)
             | Command::ShowTables
+            | Command::ShowConditions { .. }
             | Command::Describe(_)
             | Command::ShowCreate(_)
             | Command::Use => StatementKind::Other,

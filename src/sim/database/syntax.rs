@@ -323,6 +323,11 @@ pub(super) enum Command {
     Set(Vec<Setting>),
     Do(Vec<Expression>),
     ShowTables,
+    /// SHOW WARNINGS, SHOW ERRORS, and how many there are.
+    ShowConditions {
+        errors: bool,
+        count: bool,
+    },
     Describe(String),
     ShowCreate(String),
     /// USE: there is one database.

@@ -205,6 +205,67 @@ fn transactions_wait_for_each_other() {
 }
 
 #[test]
+fn replies_are_printed_as_the_mysql_client_prints_them() {
+    let mut database = Database::default();
+    let mut print = |text: &str| {
+        let statement = Statement::parse(text).expect(text);
+        let input = DatabaseInput::Statement {
+            connection: ConnectionId(0),
+            statement: &statement,
+            parameters: &[],
+            now: 0,
+        };
+        let replies = database.apply(input).replies;
+        replies.first().expect(text).1.print_mysql()
+    };
+    let cases = [
+        (
+            "DROP TABLE IF EXISTS t",
+            "Query OK, 0 rows affected, 1 warning",
+        ),
+        (
+            "SHOW WARNINGS",
+            "+-------+------+------------------------+\n\
+             | Level | Code | Message                |\n\
+             +-------+------+------------------------+\n\
+             | Note  | 1051 | Unknown table 'test.t' |\n\
+             +-------+------+------------------------+\n\
+             1 row in set",
+        ),
+        (
+            "CREATE TABLE t (id INT PRIMARY KEY, qty TINYINT)",
+            "Query OK, 0 rows affected",
+        ),
+        (
+            "INSERT IGNORE INTO t VALUES (1, 300)",
+            "Query OK, 1 row affected, 1 warning",
+        ),
+        ("BEGIN", "Query OK, 0 rows affected"),
+        (
+            "SELECT @@warning_count",
+            "+-----------------+\n| @@warning_count |\n+-----------------+\n|               1 |\n+-----------------+\n1 row in set",
+        ),
+        (
+            "INSERT IGNORE INTO t VALUES (1, 1), (2, 2)",
+            "Query OK, 1 row affected, 1 warning\nRecords: 2  Duplicates: 1  Warnings: 1",
+        ),
+        (
+            "SELECT id, qty FROM t\\G",
+            "*************************** 1. row ***************************\n id: 1\nqty: 127\n\
+             *************************** 2. row ***************************\n id: 2\nqty: 2\n2 rows in set",
+        ),
+        ("SELECT id FROM t WHERE 'a' = 1", "Empty set, 2 warnings"),
+        (
+            "SHOW COUNT(*) ERRORS",
+            "+-----------------------+\n| @@session.error_count |\n+-----------------------+\n|                     0 |\n+-----------------------+\n1 row in set",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(print(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_write_tells_what_each_condition_said() {
     let mut database = Database::default();
     run(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::calendar::DateTime;
-use super::column::{Default, KeyKind};
+use super::column::{Default, KeyKind, Refusal};
 use super::error::{self, Outcome, SqlError, Stop};
 use super::expression::{Scope, Source, check, evaluate};
 use super::fact::{Condition, DatabaseFact, RowFact, WriteFact, WriteKind};
@@ -78,13 +78,13 @@ impl Run<'_> {
                 count.affected
             },
             last_insert_id: effects.last_insert_id.unwrap_or(count.last_insert_id),
-            warnings: effects.warnings,
+            warnings: effects.conditions.count,
             information,
         }
     }
 
     fn warnings(&self) -> u64 {
-        self.effects.borrow().warnings
+        self.effects.borrow().conditions.count
     }
 
     fn fact(&mut self, table: &Table, kind: WriteKind) -> WriteFact {
@@ -112,17 +112,24 @@ impl Run<'_> {
             if !target.ignore {
                 return Err(error::null_in(&specification.name).into());
             }
-            self.context().warn();
+            self.context().warn(error::null_in(&specification.name));
             return Ok(specification.kind.zero());
         }
         let stored = specification.kind.store(value);
         if let Some(refusal) = stored.refusal {
+            let name = &specification.name;
             if !target.ignore {
-                return Err(refusal.into_error(&specification.name, target.row).into());
+                return Err(refusal.into_error(name, target.row).into());
             }
-            self.context().warn();
+            let told = match refusal {
+                Refusal::TooLong | Refusal::IncorrectTime(_) => Refusal::Truncated,
+                other => other,
+            };
+            self.context().warn(told.into_error(name, target.row));
         } else if stored.note {
-            self.context().warn();
+            let row = target.row.to_string();
+            self.context()
+                .note(error::truncated_column(&specification.name, &row));
         }
         Ok(stored.value)
     }
@@ -156,7 +163,7 @@ impl Run<'_> {
         if !target.ignore {
             return Err(error::no_default(&specification.name).into());
         }
-        self.context().warn();
+        self.context().warn(error::no_default(&specification.name));
         Ok(specification.kind.zero())
     }
 
@@ -202,7 +209,7 @@ impl Run<'_> {
                     Err(Stop::Error(error))
                         if update.ignore && matches!(error.code, 1062 | 3819) =>
                     {
-                        run.context().warn();
+                        run.context().warn(error);
                         run.take_back(&table, &mark);
                         changes.push((row.key.clone(), row.values.clone(), None));
                         return Ok(());
@@ -518,7 +525,7 @@ impl Run<'_> {
             alias,
             definition: &table.definition,
         }];
-        let warnings = self.warnings();
+        let conditions = self.effects.borrow().conditions.clone();
         let mut out = Vec::with_capacity(rows.len());
         for (key, values) in rows {
             let scope = Scope {
@@ -538,7 +545,7 @@ impl Run<'_> {
             out.push((key, values, outcomes));
         }
         // Looking is not running: what it would warn of does not count.
-        self.effects.borrow_mut().warnings = warnings;
+        self.effects.borrow_mut().conditions = conditions;
         Ok(out)
     }
 
@@ -646,7 +653,7 @@ impl Run<'_> {
             let result = self.insert_row(insert, &target, &mut row, &mut count, &mut fact);
             match result {
                 Err(Stop::Error(error)) if insert.ignore && matches!(error.code, 1062 | 3819) => {
-                    self.context().warn();
+                    self.context().warn(error);
                 }
                 other => other?,
             }
@@ -748,7 +755,7 @@ impl Run<'_> {
                 if !ignore {
                     return Err(error::no_default(&column.name).into());
                 }
-                self.context().warn();
+                self.context().warn(error::no_default(&column.name));
             }
         }
         Ok(())
