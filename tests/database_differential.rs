@@ -79,6 +79,30 @@ fn random_statements_are_answered_as_mariadb_answers_them() {
     );
 }
 
+#[test]
+fn pasted_statements_are_answered_as_mariadb_answers_them() {
+    let Some(server) = server("pasted") else {
+        return;
+    };
+    let text = include_str!("cases/pasted.sql");
+    let mut client = fresh(&server);
+    let mut database = Database::default();
+    for sql in text.split(";\n").map(str::trim) {
+        let blank = |line: &str| line.is_empty() || line.starts_with("--");
+        if sql.lines().all(blank) {
+            continue;
+        }
+        let step = Step {
+            connection: 0,
+            sql: sql.to_string(),
+        };
+        let ours = reply_of(&mut database, &step);
+        let theirs = client.ask(sql).unwrap();
+        check(sql, &ours, &theirs).unwrap();
+    }
+    assert_eq!(database.tables().count(), 0, "all tables are dropped");
+}
+
 /// Leaves steps out while the difference stays.
 fn shorten(server: &Server, sequence: Vec<Step>, difference: String) -> (Vec<Step>, String) {
     let (mut best, mut difference) = (sequence, difference);

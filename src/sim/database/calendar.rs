@@ -22,12 +22,20 @@ pub(super) enum Unit {
 }
 
 pub(super) const SECOND: i64 = 1_000_000;
-const DAY: i64 = 86_400 * SECOND;
+pub(super) const DAY: i64 = 86_400 * SECOND;
 /// 0001-01-01 and the end of 9999, in microseconds.
 const FIRST: i64 = -62_135_596_800 * SECOND;
 const LAST: i64 = 253_402_300_800 * SECOND - 1;
 
 impl Unit {
+    /// Whether it is made of whole days.
+    pub(super) fn is_days(self) -> bool {
+        match self {
+            Unit::Fixed(micros) => micros % DAY == 0,
+            Unit::Months(_) => true,
+        }
+    }
+
     pub(super) fn named(name: &str) -> Option<Unit> {
         Some(match name {
             "MICROSECOND" => Unit::Fixed(1),

@@ -3,17 +3,21 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use super::collation;
 use super::column::{ColumnSpecification, ColumnType, Default, KeyKind, KeySpecification};
 use super::error::{self, Outcome, SqlError};
 use super::expression::{Scope, Source, check};
 use super::fact::{DatabaseFact, RowFact, WriteFact, WriteKind};
 use super::lock::{Class, Span};
+use super::parse::Parser;
 use super::reply::SqlReply;
 use super::run::Run;
+use super::state::variables;
 use super::statement::Statement;
-use super::syntax::{CreateTable, Patience};
-use super::table::{Definition, Index, MOST_TABLES, NamedCheck, Table};
-use super::value::{Row, Value};
+use super::syntax::{Change, Command, CreateTable, Patience, Span as Part};
+use super::table::{Definition, Index, Key, MOST_TABLES, NamedCheck, Table};
+use super::value::{Row, Value, Values};
+use super::write::{Target, duplicate_error};
 
 /// The most columns that a table may have.
 const MOST_COLUMNS: usize = 100;
@@ -31,31 +35,35 @@ impl Run<'_> {
         if self.state.tables.len() >= MOST_TABLES {
             return Err(error::too_many_tables(&MOST_TABLES.to_string()).into());
         }
-        let definition = definition(create, self.statement)?;
-        {
-            let context = self.context();
-            let sources = [Source {
-                alias: &create.table,
-                definition: &definition,
-            }];
-            let scope = Scope {
-                sources: &sources,
-                ..Scope::bare(&context)
-            };
-            for named in &definition.checks {
-                check(
-                    &scope,
-                    &named.expression,
-                    "check constraint expression",
-                    false,
-                )?;
-            }
-        }
+        let definition = self.checked_definition(create, self.statement)?;
         self.state.tables.push(Arc::new(Table::new(
             Arc::new(definition),
             create.auto_increment,
         )));
         Ok(SqlReply::Done { warnings: 0 })
+    }
+
+    /// The definition, with the names in its checks looked up.
+    fn checked_definition(
+        &self,
+        create: &CreateTable,
+        statement: &Statement,
+    ) -> Outcome<Definition> {
+        let definition = definition(create, statement)?;
+        let context = self.context();
+        let sources = [Source {
+            alias: &create.table,
+            definition: &definition,
+        }];
+        let scope = Scope {
+            sources: &sources,
+            ..Scope::bare(&context)
+        };
+        for named in &definition.checks {
+            let place = "check constraint expression";
+            check(&scope, &named.expression, place, false)?;
+        }
+        Ok(definition)
     }
 
     /// Waits for every transaction that has used the table, as DROP and TRUNCATE do.
@@ -120,16 +128,127 @@ impl Run<'_> {
         Ok(SqlReply::Done { warnings: 0 })
     }
 
-    pub(super) fn show_tables(&self) -> SqlReply {
+    pub(super) fn show_tables(&self, pattern: &str) -> SqlReply {
         let mut names: Vec<&str> = self
             .state
             .tables
             .iter()
             .map(|table| &*table.definition.name)
+            .filter(|name| collation::like(name, pattern, '\\'))
             .collect();
         crate::sorted::sort(&mut names);
         let rows = names.into_iter().map(|name| vec![name.into()]);
         SqlReply::table("Tables_in_test", rows.collect())
+    }
+
+    pub(super) fn show_variables(&self, pattern: &str) -> Outcome<SqlReply> {
+        let mut rows = Vec::new();
+        for name in variables() {
+            if collation::like(name, pattern, '\\') {
+                let value = match (name, self.session.system_variable(name)?) {
+                    ("autocommit", value) if value == Value::from(true) => "ON".into(),
+                    ("autocommit", _) => "OFF".into(),
+                    (_, value) => value.to_string().into(),
+                };
+                rows.push(vec![name.into(), value]);
+            }
+        }
+        Ok(SqlReply::table("Variable_name|Value", rows))
+    }
+
+    pub(super) fn show_index(&self, name: &str) -> Outcome<SqlReply> {
+        let definition = &self.state.table(name)?.definition;
+        let mut rows = Vec::new();
+        for index in &definition.indexes {
+            for (place, column) in index.columns.iter().enumerate() {
+                rows.push(vec![
+                    name.into(),
+                    Value::from(index.kind == KeyKind::Plain),
+                    index.name.as_str().into(),
+                    Value::from(place as i64 + 1),
+                    definition.names[*column].as_str().into(),
+                ]);
+            }
+        }
+        let heads = "Table|Non_unique|Key_name|Seq_in_index|Column_name";
+        Ok(SqlReply::table(heads, rows))
+    }
+
+    /// ALTER TABLE: the text of CREATE TABLE with the changes, and the rows as that makes them.
+    pub(super) fn alter_table(&mut self, name: &str, changes: &[Change]) -> Outcome<SqlReply> {
+        let table = self.own_definition(name)?;
+        let old = &table.definition;
+        let source = altered(old, changes)?;
+        let statement = Statement::parse(&source)?;
+        let Command::CreateTable(create) = statement.command() else {
+            return Err(error::not_supported("ALTER TABLE").into());
+        };
+        let definition = Arc::new(self.checked_definition(create, &statement)?);
+        let mut next = Table::new(
+            definition.clone(),
+            table.next_number.max(create.auto_increment),
+        );
+        for (number, (_, values)) in table.rows.iter().enumerate() {
+            let number = number as u64 + 1;
+            let row = self.altered_row(&table, &definition, values)?;
+            let key: Key = match definition.clustered {
+                true => definition.prefix(0, &row).into(),
+                false => number.to_be_bytes().as_slice().into(),
+            };
+            for index in 0..definition.index_count() {
+                let unique = definition.index(index).filter(|index| {
+                    let given = |column: &usize| !row[*column].is_null();
+                    index.kind != KeyKind::Plain && index.columns.iter().all(given)
+                });
+                let prefix = |row: &[Value]| definition.prefix(definition.position(index), row);
+                let taken = |(_, other): &(Key, Values)| prefix(other) == prefix(&row);
+                if unique.is_some() && next.rows.iter().any(taken) {
+                    return Err(duplicate_error(&definition, index, &row).into());
+                }
+            }
+            self.check_row(&next, &row)?;
+            next.put(&key, Some(row));
+            next.next_row = number + 1;
+        }
+        if let Some(stored) = self.state.table_mut(name) {
+            *stored = next;
+        }
+        Ok(SqlReply::Done { warnings: 0 })
+    }
+
+    /// A row with the columns that the table has now: those that are new hold their default.
+    fn altered_row(
+        &self,
+        table: &Arc<Table>,
+        definition: &Arc<Definition>,
+        values: &Values,
+    ) -> Outcome<Values> {
+        let fresh = Arc::new(Table::new(definition.clone(), 1));
+        let target = Target {
+            table: &fresh,
+            alias: &definition.name,
+            inserted: None,
+            ignore: false,
+            row: 1,
+        };
+        let mut row = Vec::with_capacity(definition.columns.len());
+        for (number, column) in definition.columns.iter().enumerate() {
+            let value = match table.definition.column(&column.name) {
+                Some(known) => values[known].clone(),
+                None if column.auto_increment => {
+                    return Err(error::not_supported("ADD COLUMN with AUTO_INCREMENT").into());
+                }
+                None => {
+                    let default = self.default(&target, number)?;
+                    default.unwrap_or_else(|| column.kind.zero())
+                }
+            };
+            if value.is_null() && column.not_null {
+                return Err(error::null_in_key().into());
+            }
+            row.push(value);
+        }
+        Ok(row.into())
     }
 
     pub(super) fn describe(&self, name: &str) -> Outcome<SqlReply> {
@@ -182,6 +301,78 @@ impl Run<'_> {
         let rows = vec![vec![name.into(), source.into()]];
         Ok(SqlReply::table("Table|Create Table", rows))
     }
+}
+
+/// The text of CREATE TABLE after the changes.
+fn altered(definition: &Definition, changes: &[Change]) -> Result<String, SqlError> {
+    let source = definition.statement.source();
+    let Command::CreateTable(create) = definition.statement.command() else {
+        return Err(error::not_supported("ALTER TABLE"));
+    };
+    let (Some(first), Some(last)) = (create.parts.first(), create.parts.last()) else {
+        return Err(error::not_supported("ALTER TABLE"));
+    };
+    let text = |span: &Part| source.get(span.start..span.end).unwrap_or("").to_string();
+    let mut parts: Vec<String> = create.parts.iter().map(text).collect();
+    for change in changes {
+        match change {
+            Change::Add { text, place } => {
+                let column = |part: &String| read(part).columns.pop().map(|column| column.name);
+                let at = match place {
+                    Some(None) => 0,
+                    Some(Some(after)) => {
+                        let found = parts.iter().position(|part| {
+                            column(part).is_some_and(|name| name.eq_ignore_ascii_case(after))
+                        });
+                        1 + found.ok_or_else(|| error::unknown_column(after, &definition.name))?
+                    }
+                    None if column(text).is_some() => parts
+                        .iter()
+                        .rposition(|part| column(part).is_some())
+                        .map_or(0, |at| at + 1),
+                    None => parts.len(),
+                };
+                parts.insert(at, text.clone());
+            }
+            Change::DropColumn(name) | Change::DropIndex(name) => {
+                let is = |known: &str| known.eq_ignore_ascii_case(name);
+                let index = matches!(change, Change::DropIndex(_));
+                let found = parts.iter().position(|part| {
+                    let part = read(part);
+                    match index {
+                        true => {
+                            part.columns.is_empty()
+                                && part
+                                    .keys
+                                    .iter()
+                                    .any(|key| key.name.as_deref().is_some_and(is))
+                        }
+                        false => part.columns.iter().any(|column| is(&column.name)),
+                    }
+                });
+                let known = definition.indexes.iter().any(|index| is(&index.name));
+                match found {
+                    Some(at) => drop(parts.remove(at)),
+                    None if index && known => {
+                        return Err(error::not_supported(
+                            "DROP of an index that has no name of its own",
+                        ));
+                    }
+                    None => return Err(error::cannot_drop(name)),
+                }
+            }
+        }
+    }
+    let (head, tail) = (source.get(..first.start), source.get(last.end..));
+    Ok([head.unwrap_or(""), &parts.join(", "), tail.unwrap_or("")].concat())
+}
+
+/// A part of CREATE TABLE by itself.
+fn read(part: &str) -> CreateTable {
+    let mut create = CreateTable::default();
+    // It has been read before, within the whole.
+    let _ = Parser::new(part).definition(&mut create);
+    create
 }
 
 fn default_text(column: &ColumnSpecification) -> Value {

@@ -319,6 +319,7 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
                 return Ok(Value::Null);
             };
             let text = matches!(time, Value::Text(_));
+            let given = time.text().trim().len();
             let Some(time) = time_of(scope, &time)? else {
                 return Ok(Value::Null);
             };
@@ -334,7 +335,12 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
                 Some(amount)
             };
             match amount.and_then(|amount| time.plus(amount, *unit)) {
-                Some(time) if text => Ok(time.to_string().into()),
+                Some(moved) if text => {
+                    // Days on a day give a day.
+                    let days = given <= "0000-00-00".len() && unit.is_days();
+                    let text = moved.to_string();
+                    Ok(text[..if days { 10 } else { text.len() }].into())
+                }
                 Some(time) => Ok(Value::DateTime(time)),
                 None => {
                     scope.context.warn(error::time_overflow());

@@ -64,6 +64,14 @@ fn skip_blank(source: &str, at: usize) -> Option<usize> {
     {
         return line();
     }
+    // What MySQL alone is to run, with the version from which on: `/*!40101 SET NAMES utf8 */`.
+    if let Some(version) = rest.strip_prefix("/*!") {
+        let digits = run(version.as_bytes(), 0, |byte| byte.is_ascii_digit());
+        return Some(at + 3 + digits);
+    }
+    if rest.starts_with("*/") {
+        return Some(at + 2);
+    }
     if rest.starts_with("/*") {
         return rest.get(2..)?.find("*/").map(|end| at + 2 + end + 2);
     }

@@ -15,9 +15,8 @@
 //! compares every reply with MariaDB's; where MySQL 8 differs from it, [`error::WHERE_MYSQL_DIFFERS`]
 //! says so.
 //!
-//! Departures on purpose: one database, called `test`; UTC; no randomness and no clock but the
-//! world's; DECIMAL of at most 36 digits; strings compare by utf8mb4_general_ci; rows come in the
-//! order of the clustering key unless ORDER BY says otherwise.
+//! What it has and has not, where MySQL differs from MariaDB, and where it departs on purpose:
+//! DATABASE.md.
 
 mod arithmetic;
 mod calendar;

@@ -8,8 +8,9 @@ use super::error::{self, SqlError};
 use super::lexer::{self, Kind, Token};
 use super::reserved;
 use super::syntax::{
-    Assignment, Command, Conjunct, Delete, Expression, From, Insert, InsertSource, Isolation, Item,
-    Join, Limit, Locking, Operator, Order, Patience, Select, Setting, Span, Update,
+    Assignment, Change, Command, Conjunct, Delete, Expression, From, Insert, InsertSource,
+    Isolation, Item, Join, Limit, Locking, Operator, Order, Patience, Select, Setting, Span,
+    Update,
 };
 
 /// How deep expressions and queries may nest.
@@ -195,11 +196,13 @@ impl<'a> Parser<'a> {
     /// A table's name, with or without the database before it.
     pub(super) fn table_name(&mut self) -> Parsed<String> {
         let name = self.name()?;
-        if self.accept_symbol(".") {
-            self.name()
-        } else {
-            Ok(name)
+        if !self.accept_symbol(".") {
+            return Ok(name);
         }
+        if name.eq_ignore_ascii_case(error::DATABASE_NAME) {
+            return self.name();
+        }
+        self.unsupported(&format!("databases other than test: {name}"))
     }
 
     pub(super) fn whole_number(&mut self) -> Parsed<u64> {
@@ -265,6 +268,7 @@ impl<'a> Parser<'a> {
             "DELETE" => self.delete(),
             "CREATE" => self.create(),
             "DROP" => self.drop(),
+            "ALTER" if self.is_word("TABLE") => self.alter(),
             "TRUNCATE" => {
                 self.accept("TABLE");
                 Ok(Command::Truncate(self.table_name()?))
@@ -353,6 +357,12 @@ impl<'a> Parser<'a> {
     }
 
     fn drop(&mut self) -> Parsed<Command> {
+        if self.accept("INDEX") {
+            let change = Change::DropIndex(self.name()?);
+            self.expect("ON")?;
+            let table = self.table_name()?;
+            return Ok(Command::AlterTable(table, vec![change]));
+        }
         if !(self.accept("TABLE") || self.accept("TABLES")) {
             return if self.peek().kind == Kind::Word {
                 self.unsupported("DROP of this kind")
@@ -371,7 +381,18 @@ impl<'a> Parser<'a> {
 
     fn show(&mut self) -> Parsed<Command> {
         if self.accept("TABLES") {
-            return Ok(Command::ShowTables);
+            return Ok(Command::ShowTables(self.pattern()?));
+        }
+        let _ = self.is_word_at(1, "VARIABLES") && (self.accept("SESSION") || self.accept("LOCAL"));
+        if self.accept("VARIABLES") {
+            return Ok(Command::ShowVariables(self.pattern()?));
+        }
+        if ["INDEX", "INDEXES", "KEYS"]
+            .iter()
+            .any(|word| self.accept(word))
+        {
+            let _ = self.accept("FROM") || self.accept("IN");
+            return Ok(Command::ShowIndex(self.table_name()?));
         }
         let count = self.is_word("COUNT") && self.is_symbol_at(1, "(");
         if count {
@@ -397,6 +418,21 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// LIKE behind SHOW; what is shown has to be like `%` without it.
+    fn pattern(&mut self) -> Parsed<String> {
+        if self.is_word("WHERE") {
+            return self.unsupported("SHOW with WHERE");
+        }
+        if !self.accept("LIKE") {
+            return Ok("%".into());
+        }
+        if self.peek().kind != Kind::Text {
+            return self.fail();
+        }
+        let token = self.advance();
+        Ok(lexer::unquoted(self.text(token)))
+    }
+
     fn isolation(&mut self) -> Parsed<Isolation> {
         let levels = [
             ("READ UNCOMMITTED", Isolation::ReadUncommitted),
@@ -413,8 +449,11 @@ impl<'a> Parser<'a> {
     }
 
     fn set(&mut self) -> Parsed<Command> {
-        if self.accept("NAMES") {
+        if self.accept("NAMES") || self.accept_all("CHARACTER SET") || self.accept("CHARSET") {
             self.advance();
+            if self.accept("COLLATE") {
+                self.collation()?;
+            }
             return Ok(Command::Set(vec![Setting::Nothing]));
         }
         let place = self.place();
@@ -524,7 +563,7 @@ impl<'a> Parser<'a> {
         }
         select.order = self.order()?;
         select.limit = self.limit(true)?;
-        select.locking = self.locking()?;
+        select.locking = self.locking(&select.from)?;
         for word in [
             "UNION",
             "INTERSECT",
@@ -717,7 +756,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn locking(&mut self) -> Parsed<Option<Locking>> {
+    fn locking(&mut self, from: &[From]) -> Parsed<Option<Locking>> {
         let exclusive = if self.accept_all("FOR UPDATE") {
             true
         } else if self.accept_all("FOR SHARE") {
@@ -730,8 +769,15 @@ impl<'a> Parser<'a> {
         } else {
             return Ok(None);
         };
-        if self.is_word("OF") {
-            return self.unsupported("FOR UPDATE OF");
+        if self.accept("OF") {
+            for name in self.list(Self::name)? {
+                if !from.iter().any(|from| from.alias == name) {
+                    return Err(error::unresolved_table(&name));
+                }
+            }
+            if from.len() > 1 {
+                return self.unsupported("FOR UPDATE OF in a join");
+            }
         }
         let patience = if self.accept("NOWAIT") {
             Patience::NoWait
@@ -911,11 +957,9 @@ impl<'a> Parser<'a> {
 /// The name behind `@@`, without `session.`.
 pub(super) fn system_variable(text: &str) -> String {
     let name = text.trim_start_matches('@').to_ascii_lowercase();
-    match name
-        .strip_prefix("session.")
-        .or_else(|| name.strip_prefix("local."))
-    {
-        Some(name) => name.to_string(),
-        None => name,
-    }
+    ["session.", "local."]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(&name)
+        .to_string()
 }

@@ -1,7 +1,7 @@
 //! Reads expressions: MySQL's operators by their precedence (Reference Manual, "Operator
 //! Precedence"), tightest last.
 
-use super::calendar::{DateTime, Unit};
+use super::calendar::{DAY, DateTime, Unit};
 use super::decimal::Decimal;
 use super::error;
 use super::function;
@@ -398,7 +398,13 @@ impl Parser<'_> {
                 return Ok(Expression::Inserted(name));
             }
             "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" if called => {
-                return self.date_shift(word.ends_with("ADD") || word.starts_with("ADD"));
+                let plus = word.ends_with("ADD") || word.starts_with("ADD");
+                return self.date_shift(plus, word.ends_with("DATE"));
+            }
+            "TIMESTAMPADD" if called => return self.timestamp_add(),
+            "CURRENT_USER" if !called => {
+                self.advance();
+                return Ok(Expression::Call(function::Function::User, Vec::new()));
             }
             "TIMESTAMPDIFF" if called => return self.difference(),
             "TIMESTAMP" if self.peek_at(1).kind == Kind::Text => return self.time_literal(),
@@ -526,17 +532,37 @@ impl Parser<'_> {
         Ok((precision as u8, scale as u8))
     }
 
-    fn date_shift(&mut self, plus: bool) -> Parsed<Expression> {
+    fn date_shift(&mut self, plus: bool, days: bool) -> Parsed<Expression> {
         self.advance();
         self.expect_symbol("(")?;
         let time = self.expression()?;
         self.expect_symbol(",")?;
-        let (amount, unit) = self.interval()?;
+        // ADDDATE and SUBDATE take days, too.
+        let (amount, unit) = match days && !self.is_word("INTERVAL") {
+            true => (self.expression()?, Unit::Fixed(DAY)),
+            false => self.interval()?,
+        };
         self.expect_symbol(")")?;
         Ok(Expression::Shift {
             operands: Box::new([time, amount]),
             unit,
             minus: !plus,
+        })
+    }
+
+    fn timestamp_add(&mut self) -> Parsed<Expression> {
+        self.advance();
+        self.expect_symbol("(")?;
+        let unit = self.unit()?;
+        self.expect_symbol(",")?;
+        let amount = self.expression()?;
+        self.expect_symbol(",")?;
+        let time = self.expression()?;
+        self.expect_symbol(")")?;
+        Ok(Expression::Shift {
+            operands: Box::new([time, amount]),
+            unit,
+            minus: false,
         })
     }
 

@@ -6,11 +6,15 @@ use super::column::{ColumnSpecification, ColumnType, Default, KeyKind, KeySpecif
 use super::error;
 use super::lexer::Kind;
 use super::parse::{Parsed, Parser};
-use super::syntax::{Check, Command, CreateTable, Expression};
+use super::syntax::{Change, Check, Command, CreateTable, Expression, Span};
 use super::value::Value;
 
 impl Parser<'_> {
     pub(super) fn create(&mut self) -> Parsed<Command> {
+        let unique = self.is_word("UNIQUE") && self.is_word_at(1, "INDEX");
+        if unique || self.is_word("INDEX") {
+            return self.create_index(unique);
+        }
         if self.accept("TEMPORARY") || !self.accept("TABLE") {
             return if self.peek().kind == Kind::Word {
                 self.unsupported("CREATE of this kind")
@@ -34,9 +38,15 @@ impl Parser<'_> {
             keys: Vec::new(),
             checks: Vec::new(),
             auto_increment: 1,
+            parts: Vec::new(),
         };
         loop {
+            let start = self.peek().start;
             self.definition(&mut create)?;
+            create.parts.push(Span {
+                start,
+                end: self.end(),
+            });
             if !self.accept_symbol(",") {
                 break;
             }
@@ -46,7 +56,76 @@ impl Parser<'_> {
         Ok(Command::CreateTable(create))
     }
 
-    fn definition(&mut self, create: &mut CreateTable) -> Parsed<()> {
+    /// CREATE INDEX is an ALTER TABLE.
+    fn create_index(&mut self, unique: bool) -> Parsed<Command> {
+        let _ = unique && self.accept("UNIQUE");
+        self.expect("INDEX")?;
+        let name = self.name()?;
+        self.index_type();
+        self.expect("ON")?;
+        let table = self.table_name()?;
+        let start = self.peek().start;
+        let kind = if unique {
+            KeyKind::Unique
+        } else {
+            KeyKind::Plain
+        };
+        self.key(kind, Some(name.clone()), &mut CreateTable::default())?;
+        let columns = self.source.get(start..self.end()).unwrap_or("");
+        let word = if unique { "UNIQUE KEY" } else { "KEY" };
+        let text = format!("{word} `{name}` {columns}");
+        let change = Change::Add { text, place: None };
+        Ok(Command::AlterTable(table, vec![change]))
+    }
+
+    /// ALTER TABLE, as far as it adds and drops what CREATE TABLE could have said.
+    pub(super) fn alter(&mut self) -> Parsed<Command> {
+        self.expect("TABLE")?;
+        let table = self.table_name()?;
+        let changes = self.list(|parser| {
+            if parser.accept("ADD") {
+                return parser.addition();
+            }
+            if parser.accept("DROP") {
+                if parser.accept_all("PRIMARY KEY") {
+                    return Ok(Change::DropIndex("PRIMARY".into()));
+                }
+                if parser.accept("INDEX") || parser.accept("KEY") {
+                    return Ok(Change::DropIndex(parser.name()?));
+                }
+                if !["CONSTRAINT", "CHECK", "FOREIGN"]
+                    .iter()
+                    .any(|word| parser.is_word(word))
+                {
+                    parser.accept("COLUMN");
+                    return Ok(Change::DropColumn(parser.name()?));
+                }
+            }
+            parser.unsupported("ALTER TABLE but ADD and DROP of columns and indexes")
+        })?;
+        Ok(Command::AlterTable(table, changes))
+    }
+
+    fn addition(&mut self) -> Parsed<Change> {
+        self.accept("COLUMN");
+        if self.is_symbol("(") {
+            return self.unsupported("ADD COLUMN with a list");
+        }
+        let start = self.peek().start;
+        self.definition(&mut CreateTable::default())?;
+        let text = self.source.get(start..self.end()).unwrap_or("").to_string();
+        let place = if self.accept("FIRST") {
+            Some(None)
+        } else if self.accept("AFTER") {
+            Some(Some(self.name()?))
+        } else {
+            None
+        };
+        Ok(Change::Add { text, place })
+    }
+
+    /// Reads a column, an index or a check as CREATE TABLE has them between its parentheses.
+    pub(super) fn definition(&mut self, create: &mut CreateTable) -> Parsed<()> {
         let constraint = self.accept("CONSTRAINT");
         let mut name = None;
         if constraint && self.is_name() {
@@ -106,10 +185,8 @@ impl Parser<'_> {
             if parser.is_symbol("(") {
                 return parser.unsupported("an index over the beginning of a column");
             }
-            if parser.is_word("DESC") {
-                return parser.unsupported("a descending index");
-            }
-            parser.accept("ASC");
+            // The order of an index shows only in the order in which rows are locked.
+            let _ = parser.accept("ASC") || parser.accept("DESC");
             Ok(column)
         })?;
         self.expect_symbol(")")?;
@@ -210,8 +287,9 @@ impl Parser<'_> {
     }
 
     /// The comparison of strings is that of utf8mb4_general_ci; another one would change answers.
-    fn collation(&mut self) -> Parsed<()> {
+    pub(super) fn collation(&mut self) -> Parsed<()> {
         let name = self.any_word().to_ascii_lowercase();
+        let name = name.trim_matches(['\'', '"']);
         if name.ends_with("_ci") {
             Ok(())
         } else {

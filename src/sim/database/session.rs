@@ -11,7 +11,9 @@ use super::lock::{Class, Lock, Span, Target};
 use super::reply::SqlReply;
 use super::run::{Numbers, Progress, Run};
 use super::select;
-use super::state::{Session, State, Transaction, View, Waiting, Work, Write};
+use super::state::{
+    Session, State, Transaction, View, Waiting, Work, Write, is_fixed, without_effect,
+};
 use super::statement::Statement;
 use super::syntax::{Command, Isolation, Item, Locking, Patience, Select, Setting};
 use super::table::{Key, Table};
@@ -204,7 +206,10 @@ impl State {
         }
         let defines = matches!(
             command,
-            Command::CreateTable(_) | Command::DropTable { .. } | Command::Truncate(_)
+            Command::CreateTable(_)
+                | Command::AlterTable(..)
+                | Command::DropTable { .. }
+                | Command::Truncate(_)
         );
         if defines {
             self.end(session, connection, true, output);
@@ -822,6 +827,22 @@ impl State {
     }
 }
 
+/// Whether a list of modes lets this database answer as it does: strict, and with the usual syntax.
+fn is_usual_mode(modes: &str) -> bool {
+    let odd = [
+        "ANSI",
+        "PIPES",
+        "BACKSLASH",
+        "REAL_AS",
+        "UNSIGNED_SUB",
+        "HIGH_NOT",
+        "PAD_CHAR",
+        "ORACLE",
+    ];
+    modes == "DEFAULT"
+        || (modes.contains("STRICT_") && !odd.iter().any(|mode| modes.contains(mode)))
+}
+
 /// What a lock spans once entries are gone; none where they are still there.
 fn left_over(entries: &[Key], span: &Span) -> Option<Span> {
     let place = |entry: &Key| entries.binary_search(entry).err();
@@ -894,7 +915,10 @@ impl Run<'_> {
                     }
                 })
             }
-            Command::ShowTables => Ok(self.show_tables()),
+            Command::AlterTable(table, changes) => self.alter_table(table, changes),
+            Command::ShowTables(pattern) => Ok(self.show_tables(pattern)),
+            Command::ShowVariables(pattern) => self.show_variables(pattern),
+            Command::ShowIndex(table) => self.show_index(table),
             Command::Describe(table) => self.describe(table),
             Command::ShowCreate(table) => self.show_create(table),
             Command::Set(settings) => {
@@ -1057,8 +1081,16 @@ impl Run<'_> {
                     None => return Err(error::wrong_arguments("SET").into()),
                 }
             }
-            "sql_mode" | "time_zone" | "character_set_results" | "sql_safe_updates" => {
-                return Err(error::not_supported(&format!("SET {name}")).into());
+            // What is so already may be asked for.
+            "sql_mode" if is_usual_mode(&text) => {}
+            "time_zone" if matches!(text.as_str(), "UTC" | "+00:00" | "SYSTEM" | "DEFAULT") => {}
+            "sql_mode" | "time_zone" => {
+                return Err(error::not_supported(&format!("SET {name} = {value}")).into());
+            }
+            _ if is_fixed(name) => {
+                if !without_effect(name, &text) {
+                    return Err(error::not_supported(&format!("SET {name} = {value}")).into());
+                }
             }
             _ => {
                 self.session.system_variable(name)?;

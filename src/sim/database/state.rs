@@ -114,12 +114,76 @@ impl Session {
             "last_insert_id" | "identity" => Value::Unsigned(self.last_insert_id),
             "warning_count" => Value::Unsigned(self.conditions.count),
             "error_count" => Value::Integer(self.conditions.rows(true).len() as i64),
-            "version" => "8.0.36".into(),
+            "version" => "8.4.0".into(),
             "sql_mode" => "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION".into(),
             "time_zone" => "UTC".into(),
-            _ => return Err(error::unknown_system_variable(name).into()),
+            _ => match fixed_variable(name) {
+                Some((_, value, _)) => match value.parse() {
+                    Ok(number) => Value::Integer(number),
+                    Err(_) => (*value).into(),
+                },
+                None => return Err(error::unknown_system_variable(name).into()),
+            },
         })
     }
+}
+
+/// Variables that clients ask for and set: name, value, and whether any value may be set, for
+/// nothing here depends on it; else only the one that it has.
+const FIXED: &[(&str, &str, bool)] = &[
+    ("auto_increment_increment", "1", false),
+    ("character_set_client", "utf8mb4", true),
+    ("character_set_connection", "utf8mb4", true),
+    ("character_set_results", "utf8mb4", true),
+    ("character_set_server", "utf8mb4", false),
+    ("collation_connection", "utf8mb4_general_ci", true),
+    ("collation_server", "utf8mb4_general_ci", false),
+    ("foreign_key_checks", "1", true),
+    ("init_connect", "", false),
+    ("interactive_timeout", "28800", true),
+    ("license", "GPL", false),
+    ("lock_wait_timeout", "31536000", false),
+    ("lower_case_table_names", "0", false),
+    ("max_allowed_packet", "67108864", false),
+    ("max_execution_time", "0", false),
+    ("net_read_timeout", "30", true),
+    ("net_write_timeout", "60", true),
+    ("query_cache_size", "0", false),
+    ("query_cache_type", "OFF", false),
+    ("sql_auto_is_null", "0", false),
+    ("sql_safe_updates", "0", false),
+    ("system_time_zone", "UTC", false),
+    ("unique_checks", "1", true),
+    ("version_comment", "Latchkey", false),
+    ("wait_timeout", "28800", true),
+];
+
+/// Those that are worked out.
+const WORKED_OUT: &str = "autocommit error_count innodb_lock_wait_timeout last_insert_id sql_mode time_zone transaction_isolation version warning_count";
+
+fn fixed_variable(name: &str) -> Option<&'static (&'static str, &'static str, bool)> {
+    FIXED.iter().find(|(known, ..)| *known == name)
+}
+
+/// Whether the variable never changes here.
+pub(super) fn is_fixed(name: &str) -> bool {
+    fixed_variable(name).is_some()
+}
+
+/// Whether a variable may be set to this value, in capitals, without anything coming of it.
+pub(super) fn without_effect(name: &str, text: &str) -> bool {
+    fixed_variable(name).is_some_and(|(_, value, any)| {
+        let off = *value == "0" && matches!(text, "OFF" | "FALSE");
+        *any || off || text == "DEFAULT" || value.eq_ignore_ascii_case(text)
+    })
+}
+
+/// The names of all variables, in order.
+pub(super) fn variables() -> Vec<&'static str> {
+    let fixed = FIXED.iter().map(|(name, ..)| *name);
+    let mut names: Vec<&str> = WORKED_OUT.split(' ').chain(fixed).collect();
+    names.sort_unstable();
+    names
 }
 
 /// A statement that waits.

@@ -137,7 +137,10 @@ impl Statement {
             }
             Command::Set(_) => StatementKind::Set,
             Command::Do(_)
-            | Command::ShowTables
+            | Command::AlterTable(..)
+            | Command::ShowTables(_)
+            | Command::ShowVariables(_)
+            | Command::ShowIndex(_)
             | Command::ShowConditions { .. }
             | Command::Describe(_)
             | Command::ShowCreate(_)
@@ -167,9 +170,11 @@ impl Statement {
             Command::Update(update) => add(&update.table),
             Command::Delete(delete) => add(&delete.table),
             Command::CreateTable(create) => add(&create.table),
-            Command::Truncate(table) | Command::Describe(table) | Command::ShowCreate(table) => {
-                add(table)
-            }
+            Command::Truncate(table)
+            | Command::Describe(table)
+            | Command::ShowCreate(table)
+            | Command::ShowIndex(table)
+            | Command::AlterTable(table, _) => add(table),
             Command::DropTable { tables, .. } => tables.iter().for_each(|table| add(table)),
             _ => {}
         }

@@ -265,7 +265,7 @@ pub(super) struct Check {
     pub(super) expression: Arc<Expression>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct CreateTable {
     pub(super) if_not_exists: bool,
     pub(super) table: String,
@@ -273,6 +273,20 @@ pub(super) struct CreateTable {
     pub(super) keys: Vec<KeySpecification>,
     pub(super) checks: Vec<Check>,
     pub(super) auto_increment: u64,
+    /// The columns, indexes and checks, where they stand in the source.
+    pub(super) parts: Vec<Span>,
+}
+
+/// What ALTER TABLE does to the text of CREATE TABLE.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    /// A column, an index or a check; a column may come first, or after another one.
+    Add {
+        text: String,
+        place: Option<Option<String>>,
+    },
+    DropColumn(String),
+    DropIndex(String),
 }
 
 /// How much of others' work a transaction sees.
@@ -322,7 +336,11 @@ pub(super) enum Command {
     Release(String),
     Set(Vec<Setting>),
     Do(Vec<Expression>),
-    ShowTables,
+    AlterTable(String, Vec<Change>),
+    /// With the pattern that names have to be like.
+    ShowTables(String),
+    ShowVariables(String),
+    ShowIndex(String),
     /// SHOW WARNINGS, SHOW ERRORS, and how many there are.
     ShowConditions {
         errors: bool,

@@ -56,13 +56,13 @@ struct Rows<'a> {
 }
 
 /// What an assignment is worked out on.
-struct Target<'a> {
-    table: &'a Arc<Table>,
-    alias: &'a str,
-    inserted: Option<&'a [Value]>,
-    ignore: bool,
+pub(super) struct Target<'a> {
+    pub(super) table: &'a Arc<Table>,
+    pub(super) alias: &'a str,
+    pub(super) inserted: Option<&'a [Value]>,
+    pub(super) ignore: bool,
     /// The number of the row, for messages.
-    row: u64,
+    pub(super) row: u64,
 }
 
 impl Run<'_> {
@@ -135,7 +135,7 @@ impl Run<'_> {
     }
 
     /// The column's default; none when it has none.
-    fn default(&self, target: &Target<'_>, column: usize) -> Outcome<Option<Value>> {
+    pub(super) fn default(&self, target: &Target<'_>, column: usize) -> Outcome<Option<Value>> {
         let specification = &target.table.definition.columns[column];
         let value = match &specification.default {
             None if specification.not_null => return Ok(None),
@@ -1051,7 +1051,7 @@ fn names(assignments: &[Assignment]) -> Vec<String> {
 }
 
 /// The error for a row that is there already, with the key's values joined by `-`.
-fn duplicate_error(definition: &Definition, index: usize, row: &[Value]) -> SqlError {
+pub(super) fn duplicate_error(definition: &Definition, index: usize, row: &[Value]) -> SqlError {
     let Some(unique) = definition.index(index) else {
         return error::duplicate_entry("", "");
     };

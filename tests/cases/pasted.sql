@@ -1,0 +1,120 @@
+-- Statements as lock libraries, job queues and frameworks send them. They run in this order on one connection.
+
+-- Laravel: cache locks and the database queue
+create table `cache_locks` (`key` varchar(255) not null, `owner` varchar(255) not null, `expiration` int not null) default character set utf8mb4 collate 'utf8mb4_unicode_ci';
+alter table `cache_locks` add primary key (`key`);
+insert into `cache_locks` (`key`, `owner`, `expiration`) values ('laravel_cache_foo', 'abc', 1767261700);
+insert into `cache_locks` (`key`, `owner`, `expiration`) values ('laravel_cache_foo', 'def', 1767261700);
+update `cache_locks` set `owner` = 'def', `expiration` = 1767261800 where `key` = 'laravel_cache_foo' and (`owner` = 'def' or `expiration` <= 1767261600);
+update `cache_locks` set `owner` = 'def', `expiration` = 1767261800 where `key` = 'laravel_cache_foo' and (`owner` = 'def' or `expiration` <= 1767261701);
+select * from `cache_locks` where `key` = 'laravel_cache_foo' limit 1;
+delete from `cache_locks` where `expiration` <= 1767261600;
+delete from `cache_locks` where `key` = 'laravel_cache_foo' and `owner` = 'abc';
+delete from `cache_locks` where `key` = 'laravel_cache_foo' and `owner` = 'def';
+create table `jobs` (`id` bigint unsigned not null auto_increment primary key, `queue` varchar(255) not null, `payload` longtext not null, `attempts` tinyint unsigned not null, `reserved_at` int unsigned null, `available_at` int unsigned not null, `created_at` int unsigned not null) default character set utf8mb4 collate 'utf8mb4_unicode_ci';
+alter table `jobs` add index `jobs_queue_index`(`queue`);
+insert into `jobs` (`queue`, `attempts`, `reserved_at`, `available_at`, `created_at`, `payload`) values ('default', 0, NULL, 1767261600, 1767261600, '{"uuid":"1"}'), ('default', 0, NULL, 1767261600, 1767261600, '{"uuid":"2"}');
+begin;
+select * from `jobs` where `queue` = 'default' and ((`reserved_at` is null and `available_at` <= 1767261600) or (`reserved_at` <= 1767261510)) order by `id` asc limit 1 for update skip locked;
+update `jobs` set `reserved_at` = 1767261600, `attempts` = 1 where `id` = 1;
+commit;
+delete from `jobs` where `id` = 1;
+
+-- ShedLock
+CREATE TABLE shedlock(name VARCHAR(64) NOT NULL, lock_until TIMESTAMP(3) NOT NULL,
+    locked_at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name));
+INSERT INTO shedlock(name, lock_until, locked_at, locked_by) VALUES('task', '2026-01-01 10:01:00.000', '2026-01-01 10:00:00.250', 'host');
+INSERT IGNORE INTO shedlock(name, lock_until, locked_at, locked_by) VALUES('task', TIMESTAMPADD(MICROSECOND, 60000000, UTC_TIMESTAMP(3)), UTC_TIMESTAMP(3), 'host');
+SELECT @@warning_count;
+UPDATE shedlock SET lock_until = TIMESTAMPADD(MICROSECOND, 60000000, UTC_TIMESTAMP(3)), locked_at = UTC_TIMESTAMP(3), locked_by = 'host' WHERE name = 'task' AND lock_until <= UTC_TIMESTAMP(3);
+UPDATE shedlock SET lock_until = '2026-01-01 10:00:00.250' WHERE name = 'task' AND locked_by = 'host';
+UPDATE shedlock SET lock_until = IF(TIMESTAMPADD(MICROSECOND, 1, locked_at) > UTC_TIMESTAMP(3), TIMESTAMPADD(SECOND, 1, locked_at), UTC_TIMESTAMP(3)) WHERE name = 'task' AND locked_by = 'host';
+SELECT * FROM shedlock;
+
+-- db-scheduler
+create table scheduled_tasks (
+  task_name varchar(100) not null,
+  task_instance varchar(100) not null,
+  task_data text,
+  execution_time timestamp(6) not null,
+  picked BOOLEAN not null,
+  picked_by varchar(50),
+  last_success timestamp(6) null,
+  last_heartbeat timestamp(6) null,
+  version BIGINT not null,
+  priority SMALLINT,
+  PRIMARY KEY (task_name, task_instance),
+  INDEX execution_time_idx (execution_time),
+  INDEX priority_execution_time_idx (priority desc, execution_time asc)
+);
+insert into scheduled_tasks(task_name, task_instance, task_data, execution_time, picked, version, priority) values('t', '1', null, '2026-01-01 10:00:00', false, 1, 0);
+select * from scheduled_tasks where picked = false and execution_time <= '2026-01-01 10:00:00' order by execution_time asc LIMIT 10 for update skip locked;
+update scheduled_tasks set picked = true, picked_by = 'me', last_heartbeat = now(6), version = version + 1 where picked = false and task_name = 't' and task_instance = '1' and version = 1;
+update scheduled_tasks set last_heartbeat = now(6) where task_name = 't' and task_instance = '1' and version = 1;
+
+-- Quartz
+CREATE TABLE QRTZ_LOCKS (
+SCHED_NAME VARCHAR(120) NOT NULL,
+LOCK_NAME VARCHAR(40) NOT NULL,
+PRIMARY KEY (SCHED_NAME,LOCK_NAME))
+ENGINE=InnoDB;
+SELECT * FROM QRTZ_LOCKS WHERE SCHED_NAME = 's' AND LOCK_NAME = 'TRIGGER_ACCESS' FOR UPDATE;
+INSERT INTO QRTZ_LOCKS(SCHED_NAME, LOCK_NAME) VALUES ('s', 'TRIGGER_ACCESS');
+
+-- Rails: with_lock, optimistic locking, Solid Queue
+CREATE TABLE `accounts` (`id` bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, `balance` decimal(10,2), `lock_version` int DEFAULT 0 NOT NULL, `created_at` datetime(6) NOT NULL, `updated_at` datetime(6) NOT NULL, INDEX `index_accounts_on_balance` (`balance`)) ENGINE=InnoDB CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COMMENT='x';
+SET @@SESSION.sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'), @@SESSION.sql_auto_is_null = 0, @@SESSION.wait_timeout = 2147483;
+INSERT INTO `accounts` (`balance`, `lock_version`, `created_at`, `updated_at`) VALUES (10.0, 0, '2026-01-01 10:00:00.123456', '2026-01-01 10:00:00.123456');
+SELECT `accounts`.* FROM `accounts` WHERE `accounts`.`id` = 1 LIMIT 1 FOR UPDATE;
+UPDATE `accounts` SET `accounts`.`balance` = 5.0, `accounts`.`updated_at` = '2026-01-01 10:00:01.123456', `accounts`.`lock_version` = 1 WHERE `accounts`.`id` = 1 AND `accounts`.`lock_version` = 0;
+UPDATE `accounts` SET `accounts`.`balance` = 4.0, `accounts`.`lock_version` = 1 WHERE `accounts`.`id` = 1 AND `accounts`.`lock_version` = 0;
+SELECT 1 AS one FROM `accounts` WHERE `accounts`.`id` = 1 LIMIT 1;
+CREATE TABLE `solid_queue_ready_executions` (`id` bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, `job_id` bigint NOT NULL, `queue_name` varchar(255) NOT NULL, `priority` int DEFAULT 0 NOT NULL, `created_at` datetime(6) NOT NULL, UNIQUE INDEX `i` (`job_id`), INDEX `p` (`priority`, `job_id`));
+CREATE INDEX `q` ON `solid_queue_ready_executions` (`queue_name`, `priority`, `job_id`);
+INSERT INTO `solid_queue_ready_executions` (`job_id`, `queue_name`, `priority`, `created_at`) VALUES (1, 'default', 0, NOW(6)), (2, 'default', 0, NOW(6)) ON DUPLICATE KEY UPDATE `job_id`=`job_id`;
+SELECT `job_id` FROM `solid_queue_ready_executions` ORDER BY `priority` ASC, `job_id` ASC LIMIT 1 FOR UPDATE SKIP LOCKED;
+DELETE FROM `solid_queue_ready_executions` WHERE `job_id` IN (1);
+DROP INDEX `q` ON `solid_queue_ready_executions`;
+
+-- Django
+SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SET SQL_AUTO_IS_NULL = 0;
+SELECT VERSION() IS NOT NULL, @@sql_auto_is_null, @@lower_case_table_names;
+CREATE TABLE `app_lock` (`id` bigint AUTO_INCREMENT NOT NULL PRIMARY KEY, `name` varchar(100) NOT NULL UNIQUE, `held` bool NOT NULL, `until` datetime(6) NULL);
+CREATE INDEX `app_lock_until` ON `app_lock` (`until`);
+INSERT INTO `app_lock` (`name`, `held`, `until`) VALUES ('a', 0, NULL);
+SELECT `app_lock`.`id`, `app_lock`.`name`, `app_lock`.`held` FROM `app_lock` WHERE `app_lock`.`name` = 'a' LIMIT 21 FOR UPDATE NOWAIT;
+UPDATE `app_lock` SET `held` = 1, `until` = '2026-01-01 10:00:30.000000' WHERE (`app_lock`.`id` = 1 AND (`app_lock`.`until` IS NULL OR `app_lock`.`until` < '2026-01-01 10:00:00.250000'));
+SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;
+
+-- Advisory locks, times, and a fenced write
+SELECT GET_LOCK('app', 5), GET_LOCK('other', 0.5), IS_USED_LOCK('app') = CONNECTION_ID(), IS_FREE_LOCK('app'), RELEASE_LOCK('app'), RELEASE_LOCK('app');
+DO RELEASE_ALL_LOCKS();
+SELECT NOW() + INTERVAL 30 SECOND, NOW(3) - INTERVAL 1 MINUTE, DATE_ADD(NOW(), INTERVAL 5 MINUTE), DATE_SUB(NOW(3), INTERVAL 500000 MICROSECOND), ADDDATE('2026-01-01', 31), SUBDATE('2026-03-01 00:00:00', 1);
+SELECT UNIX_TIMESTAMP(), UNIX_TIMESTAMP(NOW(3)), UNIX_TIMESTAMP('2026-01-01 00:00:00'), FROM_UNIXTIME(1767261600), TIMESTAMPDIFF(SECOND, '2026-01-01 09:00:00', NOW());
+CREATE TABLE IF NOT EXISTS inventory (sku VARCHAR(32) CHARACTER SET utf8mb4 NOT NULL COMMENT 'which', qty INT UNSIGNED NOT NULL, CONSTRAINT pk PRIMARY KEY (sku), CONSTRAINT positive CHECK (qty < 1000)) ENGINE=InnoDB AUTO_INCREMENT=1 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
+CREATE TABLE IF NOT EXISTS inventory (id INT);
+SHOW WARNINGS;
+INSERT INTO inventory VALUES ('sku-1', 10), ('sku-2', 20);
+ALTER TABLE inventory ADD COLUMN fence_token BIGINT UNSIGNED NOT NULL DEFAULT 0, ADD note VARCHAR(20) NULL AFTER sku, ADD KEY by_qty (qty);
+SELECT * FROM inventory;
+UPDATE inventory SET qty = qty - 1, fence_token = 7 WHERE sku = 'sku-1' AND qty >= 1 AND fence_token < 7;
+UPDATE inventory SET qty = qty - 1, fence_token = 7 WHERE sku = 'sku-1' AND qty >= 1 AND fence_token < 7;
+INSERT INTO inventory (sku, qty, fence_token) VALUES ('sku-1', 9, 8) ON DUPLICATE KEY UPDATE qty = IF(VALUES(fence_token) > fence_token, VALUES(qty), qty), fence_token = GREATEST(fence_token, VALUES(fence_token));
+INSERT INTO inventory (sku, qty) SELECT 'sku-3', 1 FROM DUAL WHERE NOT EXISTS (SELECT * FROM inventory WHERE sku = 'sku-3');
+ALTER TABLE inventory DROP KEY by_qty, DROP COLUMN note;
+ALTER TABLE inventory ADD UNIQUE KEY one_token (fence_token);
+CREATE UNIQUE INDEX one_qty ON inventory (qty);
+DROP INDEX nope ON inventory;
+SELECT * FROM inventory ORDER BY sku;
+SHOW TABLES LIKE 'QRTZ%';
+SHOW VARIABLES LIKE 'autocommit';
+SHOW SESSION VARIABLES LIKE 'innodb_lock_wait_timeout';
+SHOW COUNT(*) WARNINGS;
+SET NAMES utf8mb4 COLLATE utf8mb4_general_ci;
+/*!40101 SET @before = 1 */;
+SELECT @before, CURRENT_USER = 'root@localhost' /* in the playground */ -- and no more
+;
+DROP TABLE IF EXISTS nope, inventory, app_lock, `jobs`;
+SHOW WARNINGS;
+DROP TABLE accounts, QRTZ_LOCKS, cache_locks, scheduled_tasks, shedlock, solid_queue_ready_executions;
