@@ -182,7 +182,7 @@ pub(super) fn without_effect(name: &str, text: &str) -> bool {
 pub(super) fn variables() -> Vec<&'static str> {
     let fixed = FIXED.iter().map(|(name, ..)| *name);
     let mut names: Vec<&str> = WORKED_OUT.split(' ').chain(fixed).collect();
-    names.sort_unstable();
+    crate::sorted::sort(&mut names);
     names
 }
 
