@@ -1208,7 +1208,7 @@ fn expected(seen: &Seen<'_>) -> String {
             let error = error.to_string();
             text(format!("ERROR {}", error.split(' ').nth(1).unwrap_or_default()).as_bytes())
         }
-        Answer::Database(SqlReply::Done) => "0".to_owned(),
+        Answer::Database(SqlReply::Done { .. }) => "0".to_owned(),
         Answer::Database(SqlReply::Affected { affected, .. }) => affected.to_string(),
         Answer::Database(SqlReply::Rows { rows, .. }) => match (seen.shape, rows.first()) {
             (Shape::Value, first) => first
