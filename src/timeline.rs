@@ -51,14 +51,14 @@ impl Entry {
     /// answer yet.
     pub fn answer(&self) -> Option<&Answer> {
         let asking = self.who()?;
-        self.events.iter().find_map(|event| match &event.fact {
+        let answer = self.events.iter().find_map(|event| match &event.fact {
             Fact::Answered { who, answer, .. } if *who == asking => Some(answer),
             Fact::AnsweredNobody { answer, .. } => Some(answer),
             Fact::Unreachable { who, .. } if *who == asking => Some(&Answer::Lost),
-            // What had been under way is answered long since, and only seen.
-            Fact::Saw { answer, .. } if self.delivers() && *answer != Answer::Lost => Some(answer),
             _ => None,
-        })
+        });
+        // What had been under way, or had come as a message, is answered long since, and only seen.
+        answer.or_else(|| self.seen())
     }
 
     /// Whether the action made a request that the server has not answered at once.
@@ -79,8 +79,27 @@ impl Entry {
         }
     }
 
-    fn delivers(&self) -> bool {
-        matches!(self.action, Action::Deliver { .. })
+    fn seen(&self) -> Option<&Answer> {
+        let (Action::Deliver {
+            client: asking,
+            step: asked,
+        }
+        | Action::Step {
+            client: asking,
+            step: asked,
+        }) = &self.action
+        else {
+            return None;
+        };
+        self.events.iter().find_map(|event| match &event.fact {
+            Fact::Saw {
+                client,
+                step,
+                answer,
+                ..
+            } if (client, step) == (asking, asked) && *answer != Answer::Lost => Some(answer),
+            _ => None,
+        })
     }
 
     fn who(&self) -> Option<Who> {

@@ -192,7 +192,7 @@ fn room(entry: &Entry, place: usize) -> (i32, i32) {
         }
         Fact::RolledBack { .. } => (0, WRITE),
         Fact::Charged { .. } | Fact::ChargeRepeated { .. } | Fact::Refunded { .. } => (0, 6),
-        Fact::Answered { .. } | Fact::AnsweredNobody { .. } => (15, 5),
+        Fact::Answered { .. } | Fact::AnsweredNobody { .. } | Fact::Messaged { .. } => (15, 5),
         Fact::Saw { client, step, .. } if !is_answered_before(events, place, *client, *step) => {
             (8, 5)
         }

@@ -267,8 +267,8 @@ pub enum Fault {
     LoseReply(usize),
     /// The request of the step with this index was lost.
     LoseRequest(usize),
-    /// The client gave up waiting for the reply to the step with this index.
-    TimeOut(usize),
+    /// The client gave up waiting for the reply to the step with this index, and closed the connection or not.
+    TimeOut(usize, bool),
     /// The reply to the step with this index came to a connection that the client had closed.
     TooLate(usize),
 }
@@ -394,6 +394,17 @@ pub enum Kind {
         answer: String,
         /// Whether it was lost after all, and ends in a cross.
         lost: bool,
+    },
+    /// An arrow from a server: a message of a channel.
+    Message {
+        /// To whom.
+        client: ClientId,
+        /// From which server.
+        server: Server,
+        /// The channel.
+        channel: String,
+        /// The message.
+        message: String,
     },
     /// Under a request: a command that its script or transaction ran.
     Call {
@@ -567,7 +578,10 @@ impl Part {
     pub fn is_arrow(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Request { .. } | Kind::Reply { .. } | Kind::Delivery { .. }
+            Kind::Request { .. }
+                | Kind::Reply { .. }
+                | Kind::Delivery { .. }
+                | Kind::Message { .. }
         )
     }
 

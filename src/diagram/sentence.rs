@@ -58,6 +58,7 @@ impl Teller<'_> {
             | Kind::Delivery { .. }
             | Kind::Call { .. }
             | Kind::More(_)
+            | Kind::Message { .. }
             | Kind::Wait { .. } => self.message(&part.kind),
             Kind::Paused { .. }
             | Kind::Latch { .. }
@@ -270,6 +271,15 @@ impl Teller<'_> {
                     self.step(*client, *step)
                 )
             }
+            Kind::Message {
+                client,
+                channel,
+                message,
+                ..
+            } => format!(
+                "a message came to {} on {channel}: {message}",
+                self.name(*client)
+            ),
             Kind::Call { text, reply, .. } => {
                 format!("within it, {text} was answered with {reply}")
             }
@@ -608,9 +618,10 @@ fn fault_told(setup: &Setup, fault: &Fault, client: &str) -> String {
         Fault::Crash => format!("{client} crashed"),
         Fault::LoseReply(_) => format!("{client} never saw the reply"),
         Fault::LoseRequest(_) => format!("{client}'s request never came to the server"),
-        Fault::TimeOut(_) => format!(
+        Fault::TimeOut(_, true) => format!(
             "{client} gave up waiting for the reply, closed the connection and opened another one"
         ),
+        Fault::TimeOut(_, false) => format!("{client} gave up waiting for a message"),
         Fault::TooLate(_) => {
             format!("the reply came to a connection that {client} had closed, and nobody saw it")
         }

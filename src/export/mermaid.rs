@@ -167,7 +167,7 @@ impl Printer<'_> {
                 let label = self.label(*client, *step);
                 self.note(Lane::Client(*client), &format!("{label} arrives now"));
             }
-            Fact::TimedOut { client, step } => {
+            Fact::TimedOut { client, step, .. } => {
                 let label = self.label(*client, *step);
                 self.note(
                     Lane::Client(*client),

@@ -131,7 +131,7 @@ fn variables(request: &Request) -> Box<dyn Iterator<Item = &str> + '_> {
             Box::new(statement.variables().iter().map(String::as_str))
         }
         Request::Database(Err(_)) => Box::new(std::iter::empty()),
-        Request::CheckDeadline(argument) | Request::Sleep(argument) => {
+        Request::CheckDeadline(argument) | Request::Await(argument) | Request::Sleep(argument) => {
             Box::new(variable(argument).into_iter())
         }
         // A scenario that counts votes is refused.

@@ -50,7 +50,10 @@ impl<'a> Call<'a> {
                 [_, name] => Call::Refund(name),
                 _ => Call::Nothing,
             },
-            Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_) => Call::Nothing,
+            Request::CheckDeadline(_)
+            | Request::Quorum { .. }
+            | Request::Await(_)
+            | Request::Sleep(_) => Call::Nothing,
         }
     }
 }

@@ -183,7 +183,10 @@ impl<'a> Routine<'a> {
                 Request::Store(..) => routine.store = true,
                 Request::Database(_) => routine.database = true,
                 Request::Gateway(_) => routine.gateway = true,
-                Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_) => {}
+                Request::CheckDeadline(_)
+                | Request::Quorum { .. }
+                | Request::Await(_)
+                | Request::Sleep(_) => {}
             }
             for name in super::variables(&step.request) {
                 routine.give(name, &bound);
@@ -261,6 +264,9 @@ impl<'a> Lower<'a> {
                     index,
                     "looks at the client's own clock, which no server can move",
                 );
+            }
+            Request::Await(_) => {
+                return self.refused(index, "waits for a message of somebody else");
             }
             Request::Quorum { .. } => {
                 return self.refused(index, "counts the votes of several servers");
@@ -575,7 +581,7 @@ fn question<'a>(pattern: &'a Pattern, shape: Shape) -> Is<'a> {
             elements => Is::Elements(elements),
         },
         Pattern::Error(name) => Is::Error(name.as_deref()),
-        Pattern::NoReply { .. } | Pattern::Else => Is::Anything,
+        Pattern::NoReply { .. } | Pattern::Message | Pattern::Else => Is::Anything,
     }
 }
 

@@ -212,6 +212,7 @@ fn pattern() -> impl Strategy<Value = Pattern> {
     prop_oneof![
         "[A-Z][A-Za-z0-9-]{0,5}".prop_map(Pattern::Status),
         Just(Pattern::Nil),
+        Just(Pattern::Message),
         any::<i64>().prop_map(Pattern::Integer),
         vec(any::<u8>(), 0..5).prop_map(Pattern::Text),
         (0_u64..5).prop_map(Pattern::Rows),

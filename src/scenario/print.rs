@@ -261,6 +261,7 @@ pub(super) fn pattern(pattern: &Pattern) -> String {
     match pattern {
         Pattern::Status(word) => word.clone(),
         Pattern::Nil => "nil".to_owned(),
+        Pattern::Message => "message".to_owned(),
         Pattern::Integer(number) => number.to_string(),
         Pattern::Text(bytes) => quote(bytes),
         Pattern::Rows(1) => "1 row".to_owned(),

@@ -61,6 +61,7 @@ enum Receiver {
     Gateway,
     Clock,
     Quorum,
+    Messages,
     Timer,
 }
 
@@ -106,6 +107,14 @@ pub(super) fn request(
     let arguments = arguments(first, known, errors)?;
     match receiver {
         Receiver::Store => Some(Request::Store(server, arguments)),
+        Receiver::Messages => match arguments.as_slice() {
+            [_, channel] => Some(Request::Await(channel.clone())),
+            _ => errors.add(
+                first.place,
+                "AWAIT waits for the messages of one channel",
+                "`AWAIT CHANNEL`",
+            ),
+        },
         Receiver::Quorum => quorum(&arguments, first.place, errors),
         Receiver::Gateway => gateway(arguments, first.place, errors),
         Receiver::Clock => match arguments.as_slice() {
@@ -171,6 +180,7 @@ fn receiver(line: Part<'_>) -> (Receiver, Part<'_>) {
         "CHARGE" | "REFUND" => Receiver::Gateway,
         "CHECK" => Receiver::Clock,
         "QUORUM" => Receiver::Quorum,
+        "AWAIT" => Receiver::Messages,
         "SLEEP" => Receiver::Timer,
         "SET" if is_sql_set(words.next().unwrap_or_default(), words.next()) => Receiver::Database,
         word if STATEMENTS.contains(&word) => Receiver::Database,
@@ -416,7 +426,7 @@ pub(super) fn variables(request: &Request) -> Vec<&str> {
             let all = [Some(key), Some(lease), drift.as_ref()];
             all.into_iter().flatten().filter_map(variable_of).collect()
         }
-        Request::CheckDeadline(argument) | Request::Sleep(argument) => {
+        Request::CheckDeadline(argument) | Request::Await(argument) | Request::Sleep(argument) => {
             variable_of(argument).into_iter().collect()
         }
     }

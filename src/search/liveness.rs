@@ -138,7 +138,7 @@ fn read_by_request(request: &Request) -> Vec<String> {
         }
         Request::Database(Ok(statement)) => statement.variables().to_vec(),
         Request::Database(Err(_)) => Vec::new(),
-        Request::CheckDeadline(argument) | Request::Sleep(argument) => {
+        Request::CheckDeadline(argument) | Request::Await(argument) | Request::Sleep(argument) => {
             variable(argument).into_iter().collect()
         }
         Request::Quorum {

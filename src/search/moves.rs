@@ -186,7 +186,12 @@ impl Rules {
         let request = self.request(client, step);
         !matches!(
             request,
-            None | Some(Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_))
+            None | Some(
+                Request::CheckDeadline(_)
+                    | Request::Quorum { .. }
+                    | Request::Await(_)
+                    | Request::Sleep(_)
+            )
         )
     }
 

@@ -302,9 +302,10 @@ impl Parts {
                 Request::Store(..) => Server::Store,
                 Request::Database(_) => Server::Field(DATABASE),
                 Request::Gateway(_) => Server::Field(GATEWAY),
-                Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_) => {
-                    Server::None
-                }
+                Request::CheckDeadline(_)
+                | Request::Quorum { .. }
+                | Request::Await(_)
+                | Request::Sleep(_) => Server::None,
             }),
             is_sent: step.is_some_and(|step| self.rules.is_sent(place, step)),
             is_paused,

@@ -281,12 +281,25 @@ pub enum Fact {
         /// To which step.
         step: usize,
     },
-    /// A client gave up waiting for a reply, closed the connection and opened another one.
+    /// A client gave up waiting for a reply or a message.
     TimedOut {
         /// Which client.
         client: ClientId,
         /// For the reply to which step it waited.
         step: usize,
+        /// Whether it closed the connection and opened another one; waiting for a message it keeps it.
+        closes: bool,
+    },
+    /// A message came to a client that has subscribed to its channel.
+    Messaged {
+        /// Which client.
+        client: ClientId,
+        /// From which server.
+        server: Server,
+        /// The channel.
+        channel: Vec<u8>,
+        /// The message.
+        message: Vec<u8>,
     },
     /// A client began to believe that it holds a lock.
     Believed {

@@ -139,8 +139,21 @@ pub fn left_behind(who: Who, number: u32) -> ConnectionId {
 
 /// Whether it is a connection that somebody has left behind.
 pub fn is_left_behind(connection: ConnectionId) -> bool {
-    connection.0 >> OWNER_BITS != 0
+    (connection.0 & !SUBSCRIBER) >> OWNER_BITS != 0
 }
+
+/// The connection on which a client's steps subscribe, as client libraries have a connection of its own for that.
+pub fn subscriber_of(client: ClientId) -> ConnectionId {
+    ConnectionId(connection_of(Who::Client(client)).0 | SUBSCRIBER)
+}
+
+/// Whether it is such a connection.
+pub fn is_subscriber(connection: ConnectionId) -> bool {
+    connection.0 & SUBSCRIBER != 0
+}
+
+/// The bit of a connection's number that says that steps subscribe on it.
+const SUBSCRIBER: u32 = 1 << 31;
 
 /// In how many bits of its number a connection names its owner.
 const OWNER_BITS: u32 = 16;

@@ -52,6 +52,7 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
         Kind::Crashed { .. } => crashed(ink, &at),
         Kind::Sleep { .. } | Kind::Wait { .. } => waits(ink, &at, &part.label),
         Kind::Carry { .. } => carry(ink, &at),
+        Kind::Message { .. } => reply(ink, &at, part, Fate::Seen, Who::Operator),
         Kind::Request { way, .. } => request(ink, &at, part, *way),
         Kind::Reply { fate, who, .. } => reply(ink, &at, part, *fate, *who),
         Kind::Delivery { lost, .. } => delivery(ink, &at, part, *lost),
@@ -88,7 +89,7 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
             | Fault::Unreachable
             | Fault::Replicate(..)
             | Fault::Failover(..)
-            | Fault::TimeOut(_)
+            | Fault::TimeOut(..)
             | Fault::TooLate(_),
         ) => {
             ink.label("p-words", at.x + 14, at.y + 4, part.label.clone());

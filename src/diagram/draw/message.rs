@@ -88,7 +88,7 @@ impl Pen<'_> {
     }
 
     /// A client gives up waiting: what it asked for may still come.
-    pub(super) fn timed_out(&mut self, client: ClientId, step: usize) {
+    pub(super) fn timed_out(&mut self, client: ClientId, step: usize, closes: bool) {
         let who = Who::Client(client);
         self.end_bar(Slot::Wait(who, true), Ended::TimedOut);
         let asked = self.diagram.close(Slot::Asked(who, true));
@@ -100,7 +100,35 @@ impl Pen<'_> {
         if let Some(token) = token {
             self.drop_tokens(client, Some(token));
         }
-        self.network_fault(client, Fault::TimeOut(step), "gives up waiting");
+        self.network_fault(client, Fault::TimeOut(step, closes), "gives up waiting");
+    }
+
+    /// A message comes to a client.
+    pub(super) fn messaged(
+        &mut self,
+        client: ClientId,
+        server: Server,
+        channel: &[u8],
+        message: &[u8],
+    ) {
+        let who = Who::Client(client);
+        self.end_bar(Slot::Wait(who, true), Ended::Answered);
+        let message = String::from_utf8_lossy(message).into_owned();
+        let label = words::short(&message);
+        let kind = Kind::Message {
+            client,
+            server,
+            channel: String::from_utf8_lossy(channel).into_owned(),
+            message,
+        };
+        let causes = self.done.iter().map(|(_, part)| *part).collect();
+        let arrow = self.arrow(
+            (Lane::of_server(server, who), Lane::Client(client)),
+            kind,
+            label,
+            causes,
+        );
+        self.seen.insert(client, arrow);
     }
 
     /// A request found its server down.

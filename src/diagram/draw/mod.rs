@@ -232,7 +232,17 @@ impl<'a> Pen<'a> {
                 server,
                 answer,
             } => self.answered_nobody(*client, *step, *server, answer),
-            Fact::TimedOut { client, step } => self.timed_out(*client, *step),
+            Fact::TimedOut {
+                client,
+                step,
+                closes,
+            } => self.timed_out(*client, *step, *closes),
+            Fact::Messaged {
+                client,
+                server,
+                channel,
+                message,
+            } => self.messaged(*client, *server, channel, message),
             Fact::RequestLost { client, step } => {
                 self.network_fault(*client, Fault::LoseRequest(*step), "request lost");
             }

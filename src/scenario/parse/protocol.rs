@@ -225,7 +225,10 @@ fn pattern(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> 
         let message = format!("{} is no pattern of a reply", quoted(&word.text));
         return errors.add(word.place, message, A_PATTERN);
     }
-    Some(Pattern::Status(word.text))
+    Some(match word.text.as_str() {
+        "message" => Pattern::Message,
+        _ => Pattern::Status(word.text),
+    })
 }
 
 /// `{a}, {b}` or `-1, {token}`, from behind the first comma.

@@ -38,6 +38,8 @@ pub struct Client {
     pub beliefs: SortedMap<Vec<u8>, Belief>,
     /// The votes that it counts, by lock.
     pub ballots: SortedMap<Vec<u8>, Ballot>,
+    /// The messages that have come to it and that no AWAIT has taken, the oldest first: channel and text.
+    pub inbox: Vec<(Vec<u8>, Vec<u8>)>,
     /// The steps that are still to come of a compensation; `None` in an ordinary run.
     pub compensation: Option<Vec<usize>>,
     /// The order that its last CHARGE of this run named.
@@ -149,6 +151,9 @@ impl Belief {
     }
 }
 
+/// How many messages a client keeps; Redis closes a subscriber's connection that reads too slowly, and here further ones are lost.
+pub const MOST_MESSAGES: usize = 256;
+
 /// The votes for a lock that has to be granted by several servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ballot {
@@ -205,6 +210,7 @@ impl Client {
             variables: declaration.parameters.clone(),
             beliefs: SortedMap::new(),
             ballots: SortedMap::new(),
+            inbox: Vec::new(),
             compensation: None,
             order: None,
             console_waits: false,

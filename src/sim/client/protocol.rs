@@ -95,6 +95,8 @@ pub enum Request {
         /// The margin, in milliseconds.
         drift: Option<Argument>,
     },
+    /// `AWAIT channel`: the next message of a channel to which the client has subscribed: one that has come already, or the next to come.
+    Await(Argument),
     /// The client's own timer, in milliseconds. Answers `OK` once that much time has passed.
     Sleep(Argument),
 }
@@ -147,6 +149,8 @@ pub enum Pattern {
         /// Milliseconds of the client's own timer.
         within: Option<u64>,
     },
+    /// `message`: any message, or the status `message`.
+    Message,
     /// `else`: whatever no clause above took.
     Else,
 }

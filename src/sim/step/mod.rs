@@ -9,6 +9,7 @@
 
 mod clause;
 mod clock;
+mod messages;
 mod network;
 mod pattern;
 mod possible;
@@ -28,7 +29,7 @@ use super::event::{Answer, BeliefEnd, Event, Fact, Server};
 use super::setup::Setup;
 use super::store::StoreInput;
 use super::store::reply::Reply;
-use super::world::World;
+use super::world::{World, subscriber_of};
 
 /// What an action made of a world: the next world, and what happened, in order. An action that is not possible gives the same
 /// world and one [`Fact::Refused`]. A pure function: the same arguments give the same result, in every build, for ever.
@@ -167,12 +168,14 @@ impl Stage<'_> {
             state.latches.clear();
             state.variables.clear();
             state.ballots.clear();
+            state.inbox.clear();
             state.compensation = None;
             state.order = None;
             state.console_waits = false;
         });
         for server in self.servers() {
             self.close_connection(client, Server::Store(server));
+            self.disconnect(subscriber_of(client), Server::Store(server));
         }
         self.close_connection(client, Server::Database);
     }

@@ -22,8 +22,11 @@ impl Stage<'_> {
         course: Course,
     ) {
         let who = Who::Client(client);
-        let connection = connection_of(who);
+        let connection = self.connection_for(client, &request);
         let server = request.server();
+        if let ServerRequest::Store { argv, .. } = &request {
+            self.stopped_listening(client, argv);
+        }
         self.sent(who, Some(step), server, request.text());
         let delayed = |content| Message {
             client,
@@ -63,7 +66,7 @@ impl Stage<'_> {
     }
 
     /// The client waits for the reply to a step that it sent so long ago.
-    fn wait_for_reply(&mut self, client: ClientId, step: usize, age: i64) {
+    pub(super) fn wait_for_reply(&mut self, client: ClientId, step: usize, age: i64) {
         let waited = age.max(0).unsigned_abs();
         let patience = self.patience(client, step);
         let patience = patience.map(|patience| patience.saturating_sub(waited));
@@ -161,8 +164,13 @@ impl Stage<'_> {
 
     /// The client gives up waiting: it closes the connection, and another one takes its place.
     pub(super) fn time_out(&mut self, client: ClientId, step: usize, age: i64) {
-        self.note(Fact::TimedOut { client, step });
-        if let Some(server) = self.server_of(client, step) {
+        let server = self.server_of(client, step);
+        self.note(Fact::TimedOut {
+            client,
+            step,
+            closes: server.is_some(),
+        });
+        if let Some(server) = server {
             self.close_connection(client, server);
         }
         self.receive(client, step, Answer::Lost, age, false);
@@ -180,7 +188,10 @@ impl Stage<'_> {
             Request::Store(server, _) => Some(Server::Store(self.target(*server))),
             Request::Database(_) => Some(Server::Database),
             Request::Gateway(_) => Some(Server::Gateway),
-            Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_) => None,
+            Request::CheckDeadline(_)
+            | Request::Quorum { .. }
+            | Request::Await(_)
+            | Request::Sleep(_) => None,
         }
     }
 

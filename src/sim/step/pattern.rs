@@ -13,6 +13,11 @@ pub(super) fn fits(pattern: &Pattern, answer: &Answer, me: Option<&Value>) -> bo
         Pattern::Error(name) => error_of(answer)
             .is_some_and(|error| name.as_ref().is_none_or(|name| is_called(&error, name))),
         Pattern::Status(text) => reply_of(answer) == Some(&Reply::Status(text.clone())),
+        Pattern::Message => match reply_of(answer) {
+            Some(Reply::Bulk(_)) => true,
+            Some(Reply::Status(text)) => text == "message",
+            _ => false,
+        },
         Pattern::Nil => reply_of(answer) == Some(&Reply::Nil),
         Pattern::Integer(wanted) => single_value(answer) == Some(Value::Integer(*wanted)),
         Pattern::Text(wanted) => single_value(answer) == Some(Value::Text(wanted.clone())),

@@ -29,6 +29,7 @@ impl Stage<'_> {
                 );
                 self.sleep(client, milliseconds, AfterSleep::Answer(step));
             }
+            Ok(Filled::Await(channel)) => self.await_message(client, step, &channel),
             Ok(Filled::ToServer(request)) => {
                 self.open_ballots(client, step);
                 self.send_on_course(client, step, request, course);
@@ -62,6 +63,12 @@ impl Stage<'_> {
         let filled = match self.fill(who, request) {
             Err(why) | Ok(Filled::Refused(why)) => {
                 let answer = Answer::Client(Reply::Error(format!("ERR {why}")));
+                return self.answered(who, None, Server::Client, &answer);
+            }
+            Ok(Filled::Await(_)) => {
+                let answer = Answer::Client(Reply::Error(
+                    "ERR a console shows messages as they come: AWAIT is a step's".to_string(),
+                ));
                 return self.answered(who, None, Server::Client, &answer);
             }
             Ok(Filled::Sleep(_)) => {
@@ -134,6 +141,7 @@ impl Stage<'_> {
                 }
                 Who::Operator => Filled::Refused("QUORUM counts a client's own votes".to_string()),
             },
+            Request::Await(channel) => Filled::Await(values.bytes(channel)?),
             Request::Sleep(milliseconds) => Filled::Sleep(values.number(milliseconds)?),
         })
     }
@@ -159,6 +167,7 @@ pub(super) enum Filled {
     ToServer(ServerRequest),
     CheckDeadline { client: ClientId, key: Vec<u8> },
     Quorum { client: ClientId, quorum: Quorum },
+    Await(Vec<u8>),
     Sleep(u64),
     Refused(String),
 }

@@ -11,7 +11,7 @@ use crate::sim::gateway::{Gateway, GatewayFact};
 use crate::sim::network::ServerRequest;
 use crate::sim::store::reply::Reply;
 use crate::sim::store::{Cause, KeyState, StoreFact, StoreInput, StoreOutput};
-use crate::sim::world::{connection_of, is_left_behind, owner_of};
+use crate::sim::world::{connection_of, is_left_behind, is_subscriber, owner_of};
 
 impl Stage<'_> {
     /// Has a server, or the client's own clock, do a request, and gives the answer; `None` when the server makes the connection wait.
@@ -39,7 +39,7 @@ impl Stage<'_> {
                 self.answered(who, step, Server::Client, &answer);
                 Some(answer)
             }
-            Filled::Sleep(_) | Filled::Refused(_) => None,
+            Filled::Await(_) | Filled::Sleep(_) | Filled::Refused(_) => None,
         }
     }
 
@@ -282,6 +282,12 @@ impl Stage<'_> {
             return;
         }
         let who = owner_of(connection);
+        if let (true, Who::Client(client)) = (is_subscriber(connection), who) {
+            if let Answer::Store(reply) = answer {
+                self.pushed(client, server, reply);
+            }
+            return;
+        }
         let Who::Client(client) = who else {
             return self.answered(who, None, server, &answer);
         };
