@@ -76,7 +76,7 @@ fn finds_nothing(browser: &Browser) {
 
 fn pauses_and_stops(browser: &Browser) {
     let mut text = without_schedule("08-atomic-acquire");
-    text += "search\n  lapses: 9, wipes: 9, crashes: 9, restarts: 9, lost replies: 9, worlds: 50000000\n  breaks: tokens are never handed out twice\n";
+    text += "search\n  lapses: 9, wipes: 9, crashes: 9, restarts: 9, lost replies: 9, worlds: 50000000\n  reaches: inventory 'sku-1': qty 99\n";
     let visitor = opens_search(browser, &text);
     visitor.presses("Search within these bounds");
     let worlds = || browser.text_of(".search__counts dd");
@@ -91,7 +91,10 @@ fn pauses_and_stops(browser: &Browser) {
     visitor.presses("Resume the search");
     browser.wait_until("it goes on", |_| grows(&paused));
     // The page is there meanwhile.
-    browser.press("Escape");
+    visitor.presses("Close");
+    browser.wait_until("the dialog has gone", |browser| {
+        browser.count("dialog[open]") == 0
+    });
     browser.wait_for_text(".seek", "worlds");
     visitor.press_step("A");
     visitor.sees_cursor(1, 1);
