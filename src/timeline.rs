@@ -131,7 +131,7 @@ impl Timeline {
     /// The empty schedule.
     pub fn new(setup: Arc<Setup>) -> Timeline {
         let (world, beginning) = World::new(&setup);
-        let mut judge = Judge::new(&setup, &world);
+        let mut judge = Judge::new(&setup);
         judge.observe(&setup, 0, &beginning, &world);
         let start = Moment { world, judge };
         Timeline {
@@ -222,7 +222,7 @@ impl Timeline {
     /// The verdicts after this many actions, as if the schedule ended there.
     pub fn verdicts(&self, after: usize) -> Vec<(Property, Verdict)> {
         let moment = self.moment(after);
-        moment.judge.verdicts(&self.setup, &moment.world)
+        moment.judge.verdicts(&self.setup)
     }
 }
 

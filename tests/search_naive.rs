@@ -252,7 +252,7 @@ impl Naive<'_> {
         if self.best.is_some_and(|best| best <= cost) {
             return;
         }
-        let verdicts = state.judge.verdicts_so_far(self.setup, &state.world);
+        let verdicts = state.judge.verdicts_so_far(self.setup);
         let is_broken = verdicts.iter().any(|(property, verdict)| {
             self.wanted.contains(property) && matches!(verdict, Verdict::Broken(_))
         });
@@ -430,7 +430,7 @@ impl Naive<'_> {
 
 fn naive(setup: &Setup, bounds: &Bounds, wanted: &[Property]) -> Option<Cost> {
     let (world, events) = World::new(setup);
-    let mut judge = Judge::new(setup, &world);
+    let mut judge = Judge::new(setup);
     judge.observe(setup, 0, &events, &world);
     let mut naive = Naive {
         setup,

@@ -90,7 +90,7 @@ struct Asked {
 
 impl Judge {
     /// A judge of a schedule that has not begun. What stands before the schedule is no history.
-    pub fn new(setup: &Setup, _world: &World) -> Judge {
+    pub fn new(setup: &Setup) -> Judge {
         Judge {
             findings: Findings::default(),
             lines: setup.watches.iter().map(Line::of).collect(),
@@ -715,17 +715,17 @@ impl Judge {
 
     /// Every property with its verdict, in the order of [`Property::ALL`], as if the schedule ended here: what a client has not
     /// done by now, it never will.
-    pub fn verdicts(&self, setup: &Setup, world: &World) -> Vec<(Property, Verdict)> {
-        self.all_verdicts(setup, world, true)
+    pub fn verdicts(&self, setup: &Setup) -> Vec<(Property, Verdict)> {
+        self.all_verdicts(setup, true)
     }
 
     /// Every property with its verdict, in the order of [`Property::ALL`], in the midst of a schedule: what a living client may
     /// still put right is not judged yet.
-    pub fn verdicts_so_far(&self, setup: &Setup, world: &World) -> Vec<(Property, Verdict)> {
-        self.all_verdicts(setup, world, false)
+    pub fn verdicts_so_far(&self, setup: &Setup) -> Vec<(Property, Verdict)> {
+        self.all_verdicts(setup, false)
     }
 
-    fn all_verdicts(&self, setup: &Setup, _world: &World, ended: bool) -> Vec<(Property, Verdict)> {
+    fn all_verdicts(&self, setup: &Setup, ended: bool) -> Vec<(Property, Verdict)> {
         Property::ALL
             .into_iter()
             .map(|property| (property, self.verdict(setup, property, ended)))

@@ -161,8 +161,8 @@ fn choices(world: &World) -> Vec<Action> {
     choices
 }
 
-fn break_of(judge: &Judge, setup: &Setup, world: &World, property: Property) -> Option<Break> {
-    let verdicts = judge.verdicts_so_far(setup, world);
+fn break_of(judge: &Judge, setup: &Setup, property: Property) -> Option<Break> {
+    let verdicts = judge.verdicts_so_far(setup);
     verdicts
         .into_iter()
         .find_map(|(other, verdict)| match verdict {
@@ -191,7 +191,7 @@ proptest! {
     fn the_judge_sees_what_a_whole_history_shows(picks in prop::collection::vec(any::<u16>(), 1..120)) {
         let setup = setup();
         let (mut world, events) = World::new(&setup);
-        let mut judge = Judge::new(&setup, &world);
+        let mut judge = Judge::new(&setup);
         judge.observe(&setup, 0, &events, &world);
         let mut history = History::default();
         let mut broken: SortedMap<Property, Break> = SortedMap::new();
@@ -208,11 +208,11 @@ proptest! {
                 (Property::TokensInOrder, history.unordered),
                 (Property::TokensUnique, history.repeated),
             ] {
-                let got = break_of(&judge, &setup, &world, property);
+                let got = break_of(&judge, &setup, property);
                 prop_assert_eq!(got.is_some(), expected, "{:?} after {:?}: {:?}", property, action, got);
             }
             for property in FOR_GOOD {
-                let now = break_of(&judge, &setup, &world, property);
+                let now = break_of(&judge, &setup, property);
                 let before = broken.get(&property);
                 prop_assert!(before.is_none() || before == now.as_ref(), "{property:?}");
                 broken.extend(now.map(|now| (property, now)));
@@ -236,7 +236,7 @@ proptest! {
         let wholes = [None].into_iter().chain(of(None).into_iter().map(Some));
         let mut judges: Vec<(Vec<Property>, Judge)> = Vec::new();
         let (mut world, events) = World::new(&setup);
-        let mut judge = Judge::new(&setup, &world);
+        let mut judge = Judge::new(&setup);
         judge.observe(&setup, 0, &events, &world);
         for only in wholes {
             let mut small = judge.clone();
@@ -266,7 +266,7 @@ proptest! {
                 for property in properties.iter() {
                     let whole = judge.breaks_any(&setup, &[*property]);
                     prop_assert_eq!(small.breaks_any(&setup, &[*property]), whole, "{:?} after {:?}", property, action);
-                    prop_assert_eq!(break_of(&judge, &setup, &world, *property).is_some(), whole);
+                    prop_assert_eq!(break_of(&judge, &setup, *property).is_some(), whole);
                 }
             }
         }
@@ -280,7 +280,7 @@ proptest! {
             .into_iter()
             .map(|wait| {
                 let (world, events) = World::new(&setup);
-                let mut judge = Judge::new(&setup, &world);
+                let mut judge = Judge::new(&setup);
                 judge.observe(&setup, 0, &events, &world);
                 let (world, events) = step(&setup, &world, &Action::Advance { milliseconds: wait });
                 judge.observe(&setup, 0, &events, &world);

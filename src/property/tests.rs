@@ -194,7 +194,6 @@ pub(super) const ALL_ROLES: &str =
 
 struct Played {
     setup: std::sync::Arc<Setup>,
-    world: World,
     judge: Judge,
     ledger: Vec<LedgerEntry>,
 }
@@ -214,7 +213,7 @@ fn play(roles: &str, clients: &str, schedule: &str) -> Played {
     let reading = scenario::read(&text).unwrap_or_else(|errors| panic!("{schedule}: {errors:?}"));
     let setup = reading.setup;
     let (mut world, events) = World::new(&setup);
-    let mut judge = Judge::new(&setup, &world);
+    let mut judge = Judge::new(&setup);
     let mut ledger = judge.observe(&setup, 0, &events, &world);
     for (place, line) in reading.schedule.iter().enumerate() {
         let (next, events) = step(&setup, &world, &line.action);
@@ -228,7 +227,6 @@ fn play(roles: &str, clients: &str, schedule: &str) -> Played {
     }
     Played {
         setup,
-        world,
         judge,
         ledger,
     }
@@ -249,7 +247,7 @@ fn check(property: Property, clients: &str, schedule: &str, expected: &str) {
 
 fn check_roles(property: Property, roles: &str, clients: &str, schedule: &str, expected: &str) {
     let played = play(roles, clients, schedule);
-    let verdicts = played.judge.verdicts(&played.setup, &played.world);
+    let verdicts = played.judge.verdicts(&played.setup);
     let order: Vec<Property> = verdicts.iter().map(|(property, _)| *property).collect();
     assert_eq!(order, Property::ALL);
     compare(&verdicts, property, schedule, expected);
@@ -912,7 +910,7 @@ fn what_a_living_client_may_still_put_right_is_not_judged_in_the_midst() {
         ("A charge; A write", "holds"),
     ] {
         let played = play(ALL_ROLES, "A: pay sku=sku-1 order=o", schedule);
-        let verdicts = played.judge.verdicts_so_far(&played.setup, &played.world);
+        let verdicts = played.judge.verdicts_so_far(&played.setup);
         compare(&verdicts, property, schedule, expected);
     }
 }

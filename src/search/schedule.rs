@@ -242,7 +242,7 @@ pub(super) fn text_with(
         Goal::Reach(expectations) => expectations.iter().map(found::print_expectation).collect(),
         Goal::Breaks(properties) => {
             let moment = timeline.moment(timeline.len());
-            let verdicts = moment.judge.verdicts_so_far(&reading.setup, &moment.world);
+            let verdicts = moment.judge.verdicts_so_far(&reading.setup);
             let broken = verdicts.iter().filter(|(property, verdict)| {
                 properties.contains(property) && matches!(verdict, Verdict::Broken(_))
             });

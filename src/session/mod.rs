@@ -396,10 +396,10 @@ impl Session {
     /// The verdicts at the cursor. What a client that is still at work may put right is left open, but for the end of a schedule
     /// whose text has expectations: there, as the expectations do, the schedule is taken to be over.
     pub fn verdicts(&self) -> Vec<(Property, Verdict)> {
-        let (judge, world) = (&self.moment.judge, &self.moment.world);
+        let judge = &self.moment.judge;
         match self.is_over() {
-            true => judge.verdicts(self.setup(), world),
-            false => judge.verdicts_so_far(self.setup(), world),
+            true => judge.verdicts(self.setup()),
+            false => judge.verdicts_so_far(self.setup()),
         }
     }
 
