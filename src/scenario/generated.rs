@@ -698,6 +698,7 @@ fn action() -> impl Strategy<Value = (Action, usize)> {
         1 => client().prop_map(|client| Action::LoseRequest { client, step: 0 }),
         2 => (client(), leg()).prop_map(|(client, leg)| Action::Delay { client, step: 0, leg }),
         2 => client().prop_map(|client| Action::Deliver { client, step: 0 }),
+        3 => server_action(),
         2 => prop_oneof![0..200_u64, 0..60_000_u64, Just(limits::DURATION)]
             .prop_map(|milliseconds| Action::Advance { milliseconds }),
         1 => Just(Action::AdvanceToNextDeadline),
@@ -714,9 +715,31 @@ fn action() -> impl Strategy<Value = (Action, usize)> {
     (action, 0..32_usize)
 }
 
+/// What befalls a server; places beyond those that there are are wrapped around.
+fn server_action() -> impl Strategy<Value = Action> {
+    let server = || (0..4_usize).prop_map(ServerId);
+    prop_oneof![
+        server().prop_map(|server| Action::CrashServer { server }),
+        (server(), any::<bool>())
+            .prop_map(|(server, keeps_data)| Action::RestartServer { server, keeps_data }),
+        (server(), option::of(1..3_u64))
+            .prop_map(|(to, commands)| Action::Replicate { to, commands }),
+        server().prop_map(|to| Action::Failover { to }),
+        server().prop_map(|server| Action::Evict {
+            server,
+            key: b"fence:sku-1".to_vec(),
+        }),
+        server().prop_map(|server| Action::Wipe {
+            server,
+            key: b"lock:sku-1".to_vec(),
+        }),
+    ]
+}
+
 /// The action with a client and a step that the setup has. A step is mostly the one that comes next.
 fn fitted(setup: &Setup, world: &World, action: Action, choice: usize) -> Option<Action> {
     let fit = |client: ClientId| ClientId(client.0 % setup.clients.len().max(1));
+    let fit_server = |server: ServerId| ServerId(server.0 % setup.server_count());
     let steps = |client: ClientId| {
         let protocol = setup
             .clients
@@ -808,6 +831,26 @@ fn fitted(setup: &Setup, world: &World, action: Action, choice: usize) -> Option
                 request,
             }
         }
+        Action::CrashServer { server } => Action::CrashServer {
+            server: fit_server(server),
+        },
+        Action::RestartServer { server, keeps_data } => Action::RestartServer {
+            server: fit_server(server),
+            keeps_data,
+        },
+        Action::Replicate { to, commands } => Action::Replicate {
+            to: fit_server(to),
+            commands,
+        },
+        Action::Failover { to } => Action::Failover { to: fit_server(to) },
+        Action::Evict { server, key } => Action::Evict {
+            server: fit_server(server),
+            key,
+        },
+        Action::Wipe { server, key } => Action::Wipe {
+            server: fit_server(server),
+            key,
+        },
         Action::ClockJump {
             clock: ClockOf::Client(client),
             milliseconds,

@@ -52,6 +52,8 @@ pub enum Msg {
         /// What is typed.
         source: String,
     },
+    /// An action as it stands in the schedule, typed: what has no button of its own.
+    TypeAction(String),
     /// Steps of a client until it is paused, blocked or done.
     Run(ClientId),
     /// The client's next step, with its reply lost.
@@ -261,6 +263,16 @@ impl Session {
         match msg {
             Msg::Act(action) => self.act(action),
             Msg::Type { who, source } => self.type_command(who, source),
+            Msg::TypeAction(line) => {
+                let line =
+                    scenario::read_schedule_line(line.trim(), self.setup()).map_err(|error| {
+                        match error.expected.as_str() {
+                            "" => error.message.clone(),
+                            expected => format!("{}: expected {expected}", error.message),
+                        }
+                    })?;
+                self.act(line.action)
+            }
             Msg::Run(client) => self.run(client),
             Msg::LoseReply(client) => {
                 let step = self

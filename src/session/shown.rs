@@ -36,7 +36,12 @@ pub struct Lease {
 impl Session {
     /// What the store says of this lock at the cursor; `None`: it is free.
     pub fn lease(&self, key: &[u8]) -> Option<Lease> {
-        let state = self.world().store(ServerId::FIRST).get(key)?;
+        self.lease_on(ServerId::FIRST, key)
+    }
+
+    /// The same on one of several servers.
+    pub fn lease_on(&self, server: ServerId, key: &[u8]) -> Option<Lease> {
+        let state = self.world().store(server).get(key)?;
         let named = state
             .value
             .as_string()

@@ -453,3 +453,37 @@ fn a_search_is_written_into_the_text_and_what_it_finds_is_opened_beside_it() {
     does(&mut session, Msg::Undo);
     assert_eq!(session.text(), searched);
 }
+
+#[test]
+fn what_has_no_button_is_typed_as_it_stands_in_the_schedule() {
+    let mut session = fresh("32a-majority-of-three");
+    let mut types = |line: &str| does(&mut session, Msg::TypeAction(line.to_string()));
+    types("crash r3");
+    types("delay request A lock-1");
+    types("clock of r2 +5s");
+    types("deliver A lock-1  => OK");
+    types("restart r3 without data");
+    types("operator r2> GET lock:sku-1");
+    assert_eq!(
+        schedule(&session),
+        [
+            "crash r3",
+            "delay request A lock-1",
+            "clock of r2 +5000ms",
+            "deliver A lock-1 => OK",
+            "restart r3 without data",
+            "operator r2> GET lock:sku-1 => nil",
+        ]
+    );
+    see_the_same_when_read_again(&session);
+    refuses(
+        &mut session,
+        Msg::TypeAction("failover to r2".to_string()),
+        "r2 is no replica",
+    );
+    refuses(
+        &mut session,
+        Msg::TypeAction("crash r4".to_string()),
+        "no client is called `r4`: expected `A` or `B`",
+    );
+}

@@ -7,7 +7,7 @@ use super::desk::Desk;
 use super::words;
 use crate::scenario::library;
 use crate::session::{Msg, Session};
-use crate::sim::action::{Action, ClientId, LatchPoint};
+use crate::sim::action::{Action, ClientId, LatchPoint, Leg};
 use crate::sim::client::protocol::{Protocol, Step};
 use crate::sim::client::{Belief, Client, Place};
 use crate::sim::event::{Answer, Fact, Value};
@@ -642,6 +642,10 @@ struct Buttons {
     pause: Option<String>,
     crash: Option<String>,
     lose: Option<String>,
+    delay: Option<String>,
+    step_index: usize,
+    /// What is under way, the oldest first: which step, and its label.
+    under_way: Option<(usize, String)>,
     is_paused: bool,
     is_crashed: bool,
     is_over: bool,
@@ -668,10 +672,25 @@ fn buttons_of(session: &Session, client: ClientId) -> Option<Buttons> {
         pause: session.why_not(&pause),
         crash: session.why_not(&crash),
         lose: session.why_not(&Action::LoseReply { client, step }),
+        delay: session.why_not(&Action::Delay {
+            client,
+            step,
+            leg: Leg::Request,
+        }),
+        step_index: step,
+        under_way: under_way(session, client),
         is_paused,
         is_crashed,
         is_over: matches!(state.place, Place::Ended { .. }),
     })
+}
+
+/// What is under way of a client, the oldest first.
+fn under_way(session: &Session, client: ClientId) -> Option<(usize, String)> {
+    let mut network = session.world().network.iter();
+    let step = network.find(|message| message.client == client)?.step;
+    let label = &session.protocol_of(client)?.steps.get(step)?.label;
+    Some((step, label.clone()))
 }
 
 fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
@@ -682,6 +701,9 @@ fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
         pause,
         crash,
         lose,
+        delay,
+        step_index,
+        under_way,
         is_paused,
         is_crashed,
         is_over,
@@ -730,7 +752,24 @@ fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
         .label("The next step of ".to_string() + &name + ", with its reply lost on the way")
         .unless(lose)
         .sends(desk, Msg::LoseReply(client));
-    view! { {step.draw(desk)} {run.draw(desk)} {pause.draw(desk)} {crash.draw(desk)} {lose.draw(desk)} }.into_any()
+    let delay = Button::new("Delay request")
+        .label("The next step of ".to_string() + &name + ", with its request staying under way")
+        .unless(delay)
+        .sends(
+            desk,
+            Msg::Act(Action::Delay {
+                client,
+                step: step_index,
+                leg: Leg::Request,
+            }),
+        );
+    let deliver = under_way.map(|(step, label)| {
+        Button::new("Deliver ".to_string() + &label)
+            .label("What is under way of ".to_string() + &name + "’s " + &label + " arrives")
+            .sends(desk, Msg::Act(Action::Deliver { client, step }))
+            .draw(desk)
+    });
+    view! { {step.draw(desk)} {run.draw(desk)} {pause.draw(desk)} {crash.draw(desk)} {lose.draw(desk)} {delay.draw(desk)} {deliver} }.into_any()
 }
 
 /// The clients in one row, for a phone that shows the picture: each with its next step and a way to pause it.

@@ -59,6 +59,13 @@ pub fn consoles(desk: Desk) -> AnyView {
             return;
         }
         let before = desk.look(|session| session.timeline().len());
+        if who.get_untracked() == ACTION {
+            desk.send(Msg::TypeAction(source));
+            if !desk.said.with_untracked(|said| said.refused) {
+                field.set_value("");
+            }
+            return;
+        }
         desk.send(Msg::Type {
             who: who_of(who.get_untracked()),
             source,
@@ -92,7 +99,8 @@ pub fn consoles(desk: Desk) -> AnyView {
         let clients = names.get().into_iter().enumerate();
         let clients = clients
             .map(|(place, name)| view! { <option value=(place + 1).to_string()>{name}</option> });
-        view! { <option value="0">"operator"</option> {clients.collect_view()} }
+        let action = ACTION.to_string();
+        view! { <option value="0">"operator"</option> {clients.collect_view()} <option value=action>"an action"</option> }
     };
     let choose = move |event| {
         who.set(event_target_value(&event).parse().unwrap_or(0));
@@ -103,7 +111,7 @@ pub fn consoles(desk: Desk) -> AnyView {
         said.with(Vec::is_empty).then(|| {
             view! {
                 <p class="empty">
-                    "Type any Redis command or SQL statement. It becomes an action of the schedule, and time does not move."
+                    "Type any Redis command or SQL statement. It becomes an action of the schedule, and time does not move. With “an action” chosen, type any line of a schedule: clock of store +5s."
                 </p>
             }
         })
@@ -141,6 +149,9 @@ pub fn consoles(desk: Desk) -> AnyView {
         </section>
     }
 }
+
+/// In place of somebody who types: the line is an action, as it stands in the schedule.
+const ACTION: usize = usize::MAX;
 
 fn who_of(place: usize) -> Who {
     match place.checked_sub(1) {

@@ -16,7 +16,11 @@ const MOST_KEYS: usize = 200;
 /// The store's part of the servers.
 pub fn store(desk: Desk) -> AnyView {
     let keys = desk.read(keys_of);
-    let count = desk.read(|session| session.world().store(ServerId::FIRST).keys().count());
+    let count = desk.read(|session| {
+        let stores = session.world().stores.iter();
+        stores.map(|store| store.keys().count()).sum::<usize>()
+    });
+    let servers = desk.read(servers_of);
     let note = move || match count.get() {
         0 => "empty".to_string(),
         count => words::count(count, "key", "keys"),
@@ -40,6 +44,7 @@ pub fn store(desk: Desk) -> AnyView {
                 <span class="server__note">{note}</span>
                 <span class="server__tools">{move || reseeds.get().into_iter().map(|reseed| draw_reseed(desk, reseed)).collect_view()}</span>
             </header>
+            <ul class="keys">{list(servers, move |row| draw_server(desk, row))}</ul>
             <ul class="keys">{list(keys, move |row| draw_key(desk, row))}</ul>
             {hint} {more}
         </section>
@@ -48,6 +53,12 @@ pub fn store(desk: Desk) -> AnyView {
 
 #[derive(Clone, PartialEq)]
 struct KeyRow {
+    server: ServerId,
+    /// The server's name, where there are several.
+    on: Option<String>,
+    why_no_evict: Option<String>,
+    /// Whether the policy ever evicts anything.
+    evicts: bool,
     key: Vec<u8>,
     value: String,
     kind: &'static str,
@@ -61,15 +72,13 @@ struct KeyRow {
 }
 
 fn keys_of(session: &Session) -> Vec<(Key, KeyRow)> {
-    let keys = session
-        .world()
-        .store(ServerId::FIRST)
-        .keys()
-        .take(MOST_KEYS)
-        .map(|(key, state)| (key.to_vec(), state));
-    let mut rows: Vec<(Key, KeyRow)> = keys
-        .map(|(key, state)| (hash(&key), row_of(session, key, state)))
-        .collect();
+    let mut rows: Vec<(Key, KeyRow)> = Vec::new();
+    for (place, store) in session.world().stores.iter().enumerate() {
+        for (key, state) in store.keys().take(MOST_KEYS - rows.len().min(MOST_KEYS)) {
+            let row = row_of(session, ServerId(place), key.to_vec(), state);
+            rows.push((hash(key).wrapping_add(place as u64), row));
+        }
+    }
     crate::sorted::sort_by_key(&mut rows, |(_, row)| !row.is_lock);
     rows
 }
@@ -81,17 +90,25 @@ fn hash(bytes: &[u8]) -> Key {
     })
 }
 
-fn row_of(session: &Session, key: Vec<u8>, state: KeyState) -> KeyRow {
+fn row_of(session: &Session, server: ServerId, key: Vec<u8>, state: KeyState) -> KeyRow {
+    let policy = session.setup().policy;
     let is_lock = session
         .setup()
         .watches
         .iter()
         .any(|watch| watch.lock.as_deref() == Some(&key[..]));
     let holder = session
-        .lease(&key)
+        .lease_on(server, &key)
         .filter(|_| is_lock)
         .and_then(|lease| lease.holder);
+    let of_key =
+        |make: fn(ServerId, Vec<u8>) -> Action| session.why_not(&make(server, key.clone()));
     KeyRow {
+        server,
+        on: (session.setup().server_count() > 1)
+            .then(|| session.setup().server_name(server).to_string()),
+        why_no_evict: of_key(|server, key| Action::Evict { server, key }),
+        evicts: !policy.evicts_nothing(),
         value: value_in_words(&state),
         kind: state.value.type_name(),
         remaining: state.remaining,
@@ -102,16 +119,10 @@ fn row_of(session: &Session, key: Vec<u8>, state: KeyState) -> KeyRow {
             entry
                 .events
                 .iter()
-                .any(|event| matches!(&event.fact, Fact::KeyChanged { key: of, .. } if *of == key))
+                .any(|event| matches!(&event.fact, Fact::KeyChanged { server: at, key: of, .. } if *at == server && *of == key))
         }),
-        why_no_expire: session.why_not(&Action::ExpireNow {
-            server: ServerId::FIRST,
-            key: key.clone(),
-        }),
-        why_no_wipe: session.why_not(&Action::Wipe {
-            server: ServerId::FIRST,
-            key: key.clone(),
-        }),
+        why_no_expire: of_key(|server, key| Action::ExpireNow { server, key }),
+        why_no_wipe: of_key(|server, key| Action::Wipe { server, key }),
         key,
     }
 }
@@ -131,6 +142,10 @@ fn value_in_words(state: &KeyState) -> String {
 
 fn draw_key(desk: Desk, row: KeyRow) -> AnyView {
     let KeyRow {
+        server,
+        on,
+        why_no_evict,
+        evicts,
         key,
         value,
         kind,
@@ -165,7 +180,7 @@ fn draw_key(desk: Desk, row: KeyRow) -> AnyView {
         .sends(
             desk,
             Msg::Act(Action::ExpireNow {
-                server: ServerId::FIRST,
+                server,
                 key: key.clone(),
             }),
         );
@@ -176,17 +191,23 @@ fn draw_key(desk: Desk, row: KeyRow) -> AnyView {
         .sends(
             desk,
             Msg::Act(Action::Wipe {
-                server: ServerId::FIRST,
-                key,
+                server,
+                key: key.clone(),
             }),
         );
+    let evict = Button::new("Evict")
+        .label("Evict the key ".to_string() + &name + ", as memory is full")
+        .class("button--small")
+        .unless(why_no_evict)
+        .sends(desk, Msg::Act(Action::Evict { server, key }));
+    let on = on.map(|on| view! { <span class="chip">{on}</span> });
     let shows_expire = remaining.is_some() || is_lock;
     view! {
         <li class=class>
             <span class="key__name" title=name.clone()>{name.clone()}</span>
-            <span class="key__value"><span title=value.clone()>{value.clone()}</span>{kind}{chip}</span>
+            <span class="key__value"><span title=value.clone()>{value.clone()}</span>{kind}{chip}{on}</span>
             {draw_ttl(&name, remaining, whole, hue)}
-            <span class="key__tools">{shows_expire.then(|| expire.draw(desk))}{wipe.draw(desk)}</span>
+            <span class="key__tools">{shows_expire.then(|| expire.draw(desk))}{wipe.draw(desk)}{evicts.then(|| evict.draw(desk))}</span>
         </li>
     }
     .into_any()
@@ -251,4 +272,124 @@ fn draw_reseed(desk: Desk, reseed: Reseed) -> AnyView {
         .unless(frozen)
         .sends(desk, Msg::Reseed(watch))
         .draw(desk)
+}
+
+/// One of several servers: what it is, and what can be done with it.
+#[derive(Clone, PartialEq)]
+struct ServerRow {
+    server: ServerId,
+    name: String,
+    state: String,
+    is_down: bool,
+    is_replica: bool,
+    why_no_crash: Option<String>,
+    why_no_replication: Option<String>,
+    why_no_failover: Option<String>,
+}
+
+fn servers_of(session: &Session) -> Vec<(Key, ServerRow)> {
+    let setup = session.setup();
+    if setup.servers.is_empty() {
+        return Vec::new();
+    }
+    let servers = (0..setup.server_count()).map(ServerId);
+    servers
+        .map(|server| (server.0 as u64, server_row(session, server)))
+        .collect()
+}
+
+fn server_row(session: &Session, server: ServerId) -> ServerRow {
+    let (setup, world) = (session.setup(), session.world());
+    let store = world.store(server);
+    let members = setup.members_of(setup.group_of(server));
+    let primary = world.primary_among(&members).unwrap_or(server);
+    let lacks = world.store(primary).lacking(server.0).len();
+    let mut state = match (store.is_down(), store.is_replica()) {
+        (true, _) => "down".to_string(),
+        (false, false) if members.len() > 1 => "primary".to_string(),
+        (false, false) => "up".to_string(),
+        (false, true) => {
+            "replica, lacks ".to_string() + &words::count(lacks, "command", "commands")
+        }
+    };
+    if store.clock() != 0 {
+        let sign = if store.clock() < 0 { "−" } else { "+" };
+        state += ", clock ";
+        state += sign;
+        state += &words::milliseconds(store.clock().unsigned_abs());
+    }
+    let crash = match store.is_down() {
+        true => Action::RestartServer {
+            server,
+            keeps_data: true,
+        },
+        false => Action::CrashServer { server },
+    };
+    ServerRow {
+        server,
+        name: setup.server_name(server).to_string(),
+        state,
+        is_down: store.is_down(),
+        is_replica: store.is_replica(),
+        why_no_crash: session.why_not(&crash),
+        why_no_replication: session.why_not(&Action::Replicate {
+            to: server,
+            commands: None,
+        }),
+        why_no_failover: session.why_not(&Action::Failover { to: server }),
+    }
+}
+
+fn draw_server(desk: Desk, row: ServerRow) -> AnyView {
+    let ServerRow {
+        server,
+        name,
+        state,
+        is_down,
+        is_replica,
+        why_no_crash,
+        why_no_replication,
+        why_no_failover,
+    } = row;
+    let button = |words: &'static str, why: Option<String>, action: Action| {
+        Button::new(words)
+            .label(words.to_string() + ": " + &name)
+            .class("button--small")
+            .unless(why)
+            .sends(desk, Msg::Act(action))
+            .draw(desk)
+    };
+    let mut tools: Vec<AnyView> = Vec::new();
+    if is_down {
+        for (words, keeps_data) in [("Restart", true), ("Restart without data", false)] {
+            let action = Action::RestartServer { server, keeps_data };
+            tools.push(button(words, why_no_crash.clone(), action));
+        }
+    } else {
+        tools.push(button(
+            "Crash",
+            why_no_crash,
+            Action::CrashServer { server },
+        ));
+    }
+    if is_replica {
+        let replicate = Action::Replicate {
+            to: server,
+            commands: None,
+        };
+        tools.push(button("Replicate", why_no_replication, replicate));
+        tools.push(button(
+            "Fail over",
+            why_no_failover,
+            Action::Failover { to: server },
+        ));
+    }
+    view! {
+        <li class="key">
+            <span class="key__name" title=name.clone()>{name.clone()}</span>
+            <span class="key__value"><span>{state}</span></span>
+            <span class="key__tools">{tools}</span>
+        </li>
+    }
+    .into_any()
 }

@@ -6,7 +6,7 @@ use crate::diagram::{
     Fate, Fault, Holder, Kind, Lane, LanePlaces, LatchChange, LeaseEnd, Part, Run, Shown,
     TokenPlace, Way, WriteVerdict,
 };
-use crate::sim::action::{ClientId, LatchPoint, ServerId, Who};
+use crate::sim::action::{ClientId, LatchPoint, Who};
 use crate::sim::event::BeliefEnd;
 
 /// How long a bar has to be for words within it.
@@ -134,11 +134,7 @@ impl At<'_> {
 
     /// Where words beside the store begin, right of all leases.
     fn beside_store(&self) -> i32 {
-        let store = self
-            .places
-            .x(Lane::Store(ServerId::FIRST))
-            .unwrap_or(self.x);
-        store + 6 + self.bar() + 8
+        self.x + 6 + self.bar() + 8
     }
 
     /// The class, and that it is faint where it stands below the cursor's line.

@@ -299,13 +299,13 @@ impl Names<'_, '_, '_> {
     }
 
     fn client_or_server(&mut self, name: &Named) -> Option<ClientOrServer> {
-        let is_server = self
+        let is_client = self
             .setup
-            .servers
+            .clients
             .iter()
-            .position(|server| server.name == name.text);
-        match is_server {
-            Some(server) => Some(ClientOrServer::Server(ServerId(server))),
+            .any(|client| client.name == name.text);
+        match self.setup.server_named(&name.text).filter(|_| !is_client) {
+            Some(server) => Some(ClientOrServer::Server(server)),
             None => self.client(name).map(ClientOrServer::Client),
         }
     }
