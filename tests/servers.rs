@@ -105,18 +105,14 @@ fn check_folder(folder: &str, at_least: usize) {
         let text = std::fs::read_to_string(&file).unwrap();
         match play(&text, &servers).0 {
             Ok(_) => played += 1,
-            // No server that others use has a clock that can be moved, and one Redis is not several.
-            Err(Trouble::Impossible(_))
-                if text.contains("  clock of ") || text.contains("\nserver") =>
-            {
-                refused += 1
-            }
+            // No server that others use can be made to go wrong, and one Redis is not several.
+            Err(Trouble::Impossible(why)) if why.contains("this cannot be played") || why.contains("several Redis servers") => refused += 1,
             Err(trouble) => troubles.push(format!("{}:{trouble}", file.display())),
         }
     }
     assert!(troubles.is_empty(), "\n{}", troubles.join("\n"));
     assert!(
-        played >= at_least && refused < played / 4,
+        played >= at_least && refused < played / 2,
         "{played} played, {refused} refused"
     );
     assert_eq!(both.redis_cli(&["DBSIZE"]), "0");

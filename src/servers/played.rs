@@ -167,14 +167,9 @@ impl<'a> Stage<'a> {
         for (place, entry) in self.timeline.entries().iter().enumerate() {
             let why = match (&entry.action, entry.refusal()) {
                 (_, Some(why)) => why,
-                (
-                    Action::ClockJump {
-                        clock: ClockOf::Server(_),
-                        ..
-                    },
-                    None,
-                ) => "no real Redis lets its clock be moved",
-                _ => continue,
+                (Action::ClockJump { clock: ClockOf::Server(_), .. }, None) => "no real Redis lets its clock be moved",
+                (action, None) if is_playable(action) => continue,
+                _ => "no real server can be made to do this",
             };
             let line = self.line(place).unwrap_or_default();
             return Err(Trouble::Impossible(format!(
@@ -267,7 +262,7 @@ impl<'a> Stage<'a> {
         }
         if let (Some(address), false) = (&self.store, setup.commands.is_empty()) {
             let mut link = address.connect().await?;
-            for argv in &setup.commands {
+            for (_, argv) in &setup.commands {
                 done(link.ask(Request::Command(argv.clone())).await?)?;
             }
             link.close().await;
@@ -308,6 +303,30 @@ impl<'a> Stage<'a> {
     }
 }
 
+/// Whether an action is about clients, time and keys, and not about what becomes of a server.
+fn is_playable(action: &Action) -> bool {
+    use Action as A;
+    matches!(
+        action,
+        A::Step { .. }
+            | A::Pause { .. }
+            | A::Resume { .. }
+            | A::Crash { .. }
+            | A::Restart { .. }
+            | A::LoseReply { .. }
+            | A::LoseRequest { .. }
+            | A::Delay { .. }
+            | A::Deliver { .. }
+            | A::Advance { .. }
+            | A::AdvanceToNextDeadline
+            | A::ClockJump { .. }
+            | A::ClockRate { .. }
+            | A::ExpireNow { .. }
+            | A::Wipe { .. }
+            | A::Command { .. }
+    )
+}
+
 /// Which servers a scenario asks.
 struct Needs {
     store: bool,
@@ -337,7 +356,7 @@ impl Needs {
             database: !setup.statements.is_empty(),
         };
         for request in steps.chain(typed) {
-            needs.store |= matches!(request, Asked::Store(_));
+            needs.store |= matches!(request, Asked::Store(..));
             needs.database |= matches!(request, Asked::Database(_));
         }
         needs
@@ -692,7 +711,7 @@ impl Play<'_, '_> {
                 .ok_or_else(|| format!("{{{name}}} has no value"))
         };
         match asked {
-            Asked::Store(arguments) => {
+            Asked::Store(_, arguments) => {
                 let argv = arguments
                     .iter()
                     .map(|argument| self.bytes(argument, &value_of))
