@@ -49,6 +49,12 @@ impl Servers {
                 "REDIS_URL",
                 format!("redis://127.0.0.1:{redis}/{}", u8::from(holds)),
             ),
+            ("REDIS_HOST", "127.0.0.1".to_owned()),
+            ("REDIS_PORT", redis.to_string()),
+            ("REDIS_DB", u8::from(holds).to_string()),
+            ("DB_HOST", "127.0.0.1".to_owned()),
+            ("DB_PORT", mysql.to_string()),
+            ("DB_DATABASE", database.to_owned()),
             ("MYSQL_HOST", "127.0.0.1".to_owned()),
             ("MYSQL_PORT", mysql.to_string()),
             ("MYSQL_DATABASE", database.to_owned()),
@@ -102,6 +108,16 @@ fn timeline(story: &Story) -> Timeline {
     )
 }
 
+/// What the file of a story's export is called.
+fn file_name(story: &Story, format: Format) -> String {
+    // PHPUnit finds a class by its file, and the class is called by the title.
+    format.file_name(if format == Format::Phpunit {
+        &story.title
+    } else {
+        story.name
+    })
+}
+
 /// The export of a story; `None` for one that asks for what no test can do.
 fn exported(story: &Story, format: Format, holds: bool) -> Option<String> {
     let reading = read(story.text).unwrap();
@@ -119,7 +135,7 @@ fn exported(story: &Story, format: Format, holds: bool) -> Option<String> {
 fn write_all(format: Format, holds: bool, folder: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for story in stories() {
-        let name = format.file_name(story.name);
+        let name = file_name(story, format);
         if let Some(export) = exported(story, format, holds) {
             std::fs::write(folder.join(&name), export).unwrap();
             names.insert(name);
@@ -140,7 +156,7 @@ fn broken(format: Format) -> BTreeSet<String> {
     stories()
         .iter()
         .filter(|story| breaks(story) && exported(story, format, true).is_some())
-        .map(|story| format.file_name(story.name))
+        .map(|story| file_name(story, format))
         .collect()
 }
 
@@ -244,6 +260,40 @@ fn not_passed_by_vitest(output: &str, names: &BTreeSet<String>) -> BTreeSet<Stri
 #[ignore = "needs Node's client libraries; ./check has them"]
 fn vitest_runs_every_story() {
     check(Format::Vitest, &vitest, &not_passed_by_vitest);
+}
+
+fn phpunit(folder: &Path, environment: &Environment) -> String {
+    let log = folder.join("log.xml");
+    let mut command = Command::new("phpunit");
+    command
+        .arg("--log-junit")
+        .arg(&log)
+        .arg(folder)
+        .current_dir(folder)
+        .envs(environment.iter().cloned());
+    output_of(command) + &std::fs::read_to_string(log).unwrap_or_default()
+}
+
+/// The files that PHPUnit's log does not say have passed.
+fn not_passed_by_phpunit(output: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let passed = |name: &&String| {
+        let mut cases = output
+            .split("<testcase ")
+            .skip(1)
+            .filter_map(|case| case.split("</testsuite>").next());
+        !cases.any(|case| {
+            case.contains(&format!("/{name}\""))
+                && !case.contains("<failure")
+                && !case.contains("<error")
+        })
+    };
+    names.iter().filter(passed).cloned().collect()
+}
+
+#[test]
+#[ignore = "needs PHP's client libraries; ./check has them"]
+fn phpunit_runs_every_story() {
+    check(Format::Phpunit, &phpunit, &not_passed_by_phpunit);
 }
 
 /// The function with this name, as it is written in Python.

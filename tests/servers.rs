@@ -106,7 +106,12 @@ fn check_folder(folder: &str, at_least: usize) {
         match play(&text, &servers).0 {
             Ok(_) => played += 1,
             // No server that others use can be made to go wrong, and one Redis is not several.
-            Err(Trouble::Impossible(why)) if why.contains("this cannot be played") || why.contains("several Redis servers") => refused += 1,
+            Err(Trouble::Impossible(why))
+                if why.contains("this cannot be played")
+                    || why.contains("several Redis servers") =>
+            {
+                refused += 1
+            }
             Err(trouble) => troubles.push(format!("{}:{trouble}", file.display())),
         }
     }

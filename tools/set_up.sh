@@ -212,6 +212,13 @@ set_up_node_clients() {
     versions_in "$tools/node" "$versions" npm install --prefix "$tools/node" --no-audit --no-fund --no-save $versions
 }
 
+set_up_php_clients() {
+    set_up_packages php=php-cli phpunit=phpunit || return 1
+    local loaded
+    loaded=$(php -m)
+    { grep -qx redis <<<"$loaded" && grep -qx pdo_mysql <<<"$loaded"; } || apt_install php-redis php-mysql
+}
+
 set_up_exports() {
-    set_up_python_clients && set_up_node_clients
+    set_up_python_clients && set_up_node_clients && set_up_php_clients
 }

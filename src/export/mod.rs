@@ -15,6 +15,7 @@ mod claim;
 mod layout;
 mod markdown;
 mod mermaid;
+mod phpunit;
 pub(crate) mod plan;
 mod python;
 mod request;
@@ -39,13 +40,16 @@ pub enum Format {
     Markdown,
     /// A test for vitest, with ioredis and mysql2.
     Vitest,
+    /// A test for PHPUnit, with phpredis and PDO.
+    Phpunit,
 }
 
 impl Format {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Format; 4] = [
+    pub const ALL: [Format; 5] = [
         Format::Pytest,
         Format::Vitest,
+        Format::Phpunit,
         Format::Mermaid,
         Format::Markdown,
     ];
@@ -57,24 +61,27 @@ impl Format {
             Format::Mermaid => "mermaid",
             Format::Markdown => "markdown",
             Format::Vitest => "vitest",
+            Format::Phpunit => "phpunit",
         }
     }
 
     /// Whether it is a test for real servers.
     pub fn is_test(self) -> bool {
         match self {
-            Format::Pytest | Format::Vitest => true,
+            Format::Pytest | Format::Vitest | Format::Phpunit => true,
             Format::Mermaid | Format::Markdown => false,
         }
     }
 
-    /// The name of the file that it is usually kept in, for a scenario that is called so: `test_split_acquire.py`.
+    /// The name of the file that it is usually kept in, for a scenario that is called so: `test_split_acquire.py`. PHPUnit wants
+    /// the file to be called like the class, and the class is called like the scenario's title.
     pub fn file_name(self, scenario: &str) -> String {
         match self {
             Format::Pytest => format!("test_{}.py", words::words(scenario).join("_")),
             Format::Mermaid => format!("{}.mmd", words::words(scenario).join("-")),
             Format::Markdown => format!("{}.md", words::words(scenario).join("-")),
             Format::Vitest => format!("{}.test.js", words::words(scenario).join("-")),
+            Format::Phpunit => format!("{}.php", phpunit::class_name(scenario)),
         }
     }
 
@@ -116,6 +123,7 @@ pub fn export(
     Ok(match format {
         Format::Pytest => python::print(&plan()?, options),
         Format::Vitest => vitest::print(&plan()?, options),
+        Format::Phpunit => phpunit::print(&plan()?, options),
         Format::Mermaid => mermaid::print(reading, timeline),
         Format::Markdown => markdown::print(text, reading, timeline),
     })

@@ -1,6 +1,6 @@
 //! A test for PHPUnit, with phpredis and PDO, and the Laravel lines that its requests stand for.
 
-use std::collections::BTreeMap;
+use crate::sorted::SortedMap;
 
 use crate::sim::client::protocol::{Argument, Element, Request};
 use crate::sim::database::{SqlReply, Statement, StatementKind, Value as SqlValue};
@@ -26,7 +26,12 @@ pub(super) fn class_name(title: &str) -> String {
 
 /// The test.
 pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
-    let mut printer = Printer { plan, options, out: String::new(), tokens_are_named: false };
+    let mut printer = Printer {
+        plan,
+        options,
+        out: String::new(),
+        tokens_are_named: false,
+    };
     printer.header();
     printer.class();
     printer.tools();
@@ -53,7 +58,8 @@ impl Printer<'_, '_> {
     }
 
     fn code(&mut self, indent: usize, code: &Laid) {
-        self.out.push_str(&laid_out(code, indent, "", WIDTH, 4, Style::OneEach));
+        self.out
+            .push_str(&laid_out(code, indent, "", WIDTH, 4, Style::OneEach));
         self.out.push('\n');
     }
 
@@ -67,7 +73,11 @@ impl Printer<'_, '_> {
         let plan = self.plan;
         self.line(0, "<?php");
         self.line(0, "");
-        let title = if plan.title.is_empty() { "A schedule of lock clients" } else { &plan.title };
+        let title = if plan.title.is_empty() {
+            "A schedule of lock clients"
+        } else {
+            &plan.title
+        };
         self.remark(0, &format!("{}.", title.trim_end_matches('.')));
         self.line(0, "//");
         if !plan.description.is_empty() {
@@ -78,7 +88,10 @@ impl Printer<'_, '_> {
             false => "This test passes as long as the servers do what Latchkey says of this schedule.",
             true => "This test fails until the protocol keeps what is asserted at its end.",
         });
-        self.remark(0, "Put this behind the address of Latchkey to see it step by step:");
+        self.remark(
+            0,
+            "Put this behind the address of Latchkey to see it step by step:",
+        );
         self.line(0, "//");
         self.line(0, &format!("//     {}", plan.link));
         self.line(0, "//");
@@ -92,14 +105,22 @@ impl Printer<'_, '_> {
         if plan.database {
             self.remark(0, "DB_HOST, DB_PORT, DB_USERNAME, DB_PASSWORD and DB_DATABASE say where MySQL or MariaDB is (127.0.0.1, 3306, root, no password, test).");
         }
-        self.remark(0, "The test leaves alone what it did not make: it fails where its keys or tables exist.");
+        self.remark(
+            0,
+            "The test leaves alone what it did not make: it fails where its keys or tables exist.",
+        );
         self.line(0, "");
         self.line(0, "declare(strict_types=1);");
         self.line(0, "");
         // Each test has a namespace of its own, for its small classes.
         self.line(0, &format!("namespace Tests\\{};", pascal(&short(title))));
         self.line(0, "");
-        let mut uses = vec!["Fiber", "Generator", "PHPUnit\\Framework\\TestCase", "Throwable"];
+        let mut uses = vec![
+            "Fiber",
+            "Generator",
+            "PHPUnit\\Framework\\TestCase",
+            "Throwable",
+        ];
         uses.extend(plan.database.then_some("PDO"));
         uses.extend(plan.database.then_some("PDOException"));
         uses.extend(plan.store.then_some("Redis"));
@@ -116,11 +137,25 @@ impl Printer<'_, '_> {
 
     fn class(&mut self) {
         let plan = self.plan;
-        let title = if plan.title.is_empty() { "A schedule of lock clients" } else { &plan.title };
-        self.line(0, &format!("final class {} extends TestCase", class_name(title)));
+        let title = if plan.title.is_empty() {
+            "A schedule of lock clients"
+        } else {
+            &plan.title
+        };
+        self.line(
+            0,
+            &format!("final class {} extends TestCase", class_name(title)),
+        );
         self.line(0, "{");
         for (name, source) in &plan.scripts {
-            self.line(4, &format!("private const {} = {};", screaming(name), heredoc("LUA", source, 8)));
+            self.line(
+                4,
+                &format!(
+                    "private const {} = {};",
+                    screaming(name),
+                    heredoc("LUA", source, 8)
+                ),
+            );
             self.line(0, "");
         }
         if !plan.statements.is_empty() {
@@ -131,7 +166,11 @@ impl Printer<'_, '_> {
             self.line(4, "];");
         }
         if !plan.tables.is_empty() {
-            let tables = plan.tables.iter().map(|table| leaf(text(table.as_bytes()))).collect();
+            let tables = plan
+                .tables
+                .iter()
+                .map(|table| leaf(text(table.as_bytes())))
+                .collect();
             self.code(4, &list("private const TABLES = [", tables, "];"));
         }
         if !plan.keys.is_empty() {
@@ -155,10 +194,23 @@ impl Printer<'_, '_> {
         let mut given = vec![leaf("Client $client")];
         given.extend(routine.gateway.then(|| leaf("Gateway $gateway")));
         given.extend(routine.sells.then(|| leaf("array &$sales")));
-        given.extend(routine.given.iter().map(|name| leaf(format!("string|int|null {}", variable(name)))));
+        given.extend(routine.given.iter().map(|name| {
+            leaf(format!(
+                "{} {}",
+                if name == "me" { "string" } else { "string|int" },
+                variable(name)
+            ))
+        }));
         self.line(0, "");
-        self.line(4, "/** One attempt, request by request; each is sent when the schedule says so. */");
-        let head = list(format!("private function {}(", camel(&routine.protocol.name)), given, "): Generator");
+        self.line(
+            4,
+            "/** One attempt, request by request; each is sent when the schedule says so. */",
+        );
+        let head = list(
+            format!("private function {}(", camel(&routine.protocol.name)),
+            given,
+            "): Generator",
+        );
         self.code(4, &head);
         self.line(4, "{");
         self.block(8, &routine.code);
@@ -184,9 +236,16 @@ impl Printer<'_, '_> {
             Code::Return => self.line(indent, "return;"),
             Code::Remark(text) => self.remark(indent, text),
             Code::Raise(name) => self.line(indent, &format!("throw {};", variable(name))),
-            Code::Bind { variable: name, reply, element } => {
+            Code::Bind {
+                variable: name,
+                reply,
+                element,
+            } => {
                 let element = element.map_or(String::new(), |element| format!("[{element}]"));
-                self.line(indent, &format!("{} = {}{element};", variable(name), variable(reply)));
+                self.line(
+                    indent,
+                    &format!("{} = {}{element};", variable(name), variable(reply)),
+                );
             }
             Code::Sell(units, order) => {
                 let order = order.map_or("$me".to_owned(), argument);
@@ -233,7 +292,11 @@ impl Printer<'_, '_> {
             true => format!("{reply} = yield {label} => fn () => {}", call.open),
             false => format!("yield {label} => fn () => {}", call.open),
         };
-        let code = Laid { open, close: format!("{};", call.close), ..call };
+        let code = Laid {
+            open,
+            close: format!("{};", call.close),
+            ..call
+        };
         if !send.catches {
             return self.code(indent, &code);
         }
@@ -249,8 +312,15 @@ impl Printer<'_, '_> {
     fn test(&mut self) {
         let plan = self.plan;
         self.line(0, "");
-        let title = if plan.title.is_empty() { "a schedule of lock clients" } else { &plan.title };
-        self.line(4, &format!("public function test{}(): void", pascal(&short(title))));
+        let title = if plan.title.is_empty() {
+            "a schedule of lock clients"
+        } else {
+            &plan.title
+        };
+        self.line(
+            4,
+            &format!("public function test{}(): void", pascal(&short(title))),
+        );
         self.line(4, "{");
         self.line(8, "$operator = $this->operator;");
         self.line(8, "$seen = &$operator->seen;");
@@ -259,8 +329,14 @@ impl Printer<'_, '_> {
         }
         for (name, is_needed) in [
             ("$sales", plan.sells),
-            ("$left", plan.looks(|act| matches!(act, Move::LookForKey(_)))),
-            ("$timesToLive", plan.looks(|act| matches!(act, Move::LookForDeadline(_)))),
+            (
+                "$left",
+                plan.looks(|act| matches!(act, Move::LookForKey(_))),
+            ),
+            (
+                "$timesToLive",
+                plan.looks(|act| matches!(act, Move::LookForDeadline(_))),
+            ),
         ] {
             if is_needed {
                 self.line(8, &format!("{name} = [];"));
@@ -292,12 +368,29 @@ impl Printer<'_, '_> {
 
     fn part(&mut self, part: &Part<'_>) -> String {
         let is_operator = part.name == "operator";
-        let name = if is_operator { "$theOperator".to_owned() } else { format!("${}", camel(&format!("client {}", part.name))) };
-        let me = if is_operator { "$operator".to_owned() } else { variable(part.name) };
+        let name = if is_operator {
+            "$theOperator".to_owned()
+        } else {
+            format!("${}", camel(&format!("client {}", part.name)))
+        };
+        let me = if is_operator {
+            "$operator".to_owned()
+        } else {
+            variable(part.name)
+        };
         self.line(0, "");
-        self.line(8, &format!("{name} = function () use ({}): void {{", self.used(part).join(", ")));
+        self.line(
+            8,
+            &format!(
+                "{name} = function () use ({}): void {{",
+                self.used(part).join(", ")
+            ),
+        );
         if !is_operator {
-            self.line(12, &format!("{me} = new Client({}, $seen);", text(part.name.as_bytes())));
+            self.line(
+                12,
+                &format!("{me} = new Client({}, $seen);", text(part.name.as_bytes())),
+            );
         }
         for act in &part.moves {
             self.act(12, &me, act);
@@ -312,7 +405,11 @@ impl Printer<'_, '_> {
     /// What a part takes from the test around it.
     fn used(&self, part: &Part<'_>) -> Vec<String> {
         let is_operator = part.name == "operator";
-        let mut used = vec![if is_operator { "$operator".to_owned() } else { "&$seen".to_owned() }];
+        let mut used = vec![if is_operator {
+            "$operator".to_owned()
+        } else {
+            "&$seen".to_owned()
+        }];
         let mut add = |name: String| {
             if !used.contains(&name) {
                 used.push(name);
@@ -329,8 +426,13 @@ impl Printer<'_, '_> {
                         add("&$sales".to_owned());
                     }
                 }
-                Move::Ask { request: Request::Gateway(_), .. } => add("$gateway".to_owned()),
-                Move::Wait(latch) | Move::Open(latch) => add(format!("${}", camel(&self.plan.latches[*latch]))),
+                Move::Ask {
+                    request: Request::Gateway(_),
+                    ..
+                } => add("$gateway".to_owned()),
+                Move::Wait(latch) | Move::Open(latch) => {
+                    add(format!("${}", camel(&self.plan.latches[*latch])))
+                }
                 Move::LookForKey(_) => add("&$left".to_owned()),
                 Move::LookForDeadline(_) => add("&$timesToLive".to_owned()),
                 _ => {}
@@ -345,58 +447,137 @@ impl Printer<'_, '_> {
             true => format!("{me}->{verb}(); // {label}"),
         };
         match act {
-            Move::Run { routine, me: name, parameters } => self.run(indent, me, &self.plan.routines[*routine], name, parameters),
+            Move::Run {
+                routine,
+                me: name,
+                parameters,
+            } => self.run(indent, me, &self.plan.routines[*routine], name, parameters),
             Move::Step(label) => self.line(indent, &step("step", label)),
             Move::Send(label) => self.line(indent, &step("sends", label)),
             Move::See(label) => self.line(indent, &format!("{me}->seesTheReply(); // {label}")),
-            Move::Ask { source, request, seen } => {
+            Move::Ask {
+                source,
+                request,
+                seen,
+            } => {
                 let shape = self.plan.seen[*seen].shape;
                 let call = call(&Call::of(request), shape, indent + 8, me);
-                let request = Laid { open: format!("fn () => {}", call.open), ..call };
-                self.code(indent, &list(format!("{me}->note("), vec![leaf(text(source.as_bytes())), request], ");"));
+                let request = Laid {
+                    open: format!("fn () => {}", call.open),
+                    ..call
+                };
+                self.code(
+                    indent,
+                    &list(
+                        format!("{me}->note("),
+                        vec![leaf(text(source.as_bytes())), request],
+                        ");",
+                    ),
+                );
             }
-            Move::Wait(latch) => self.line(indent, &format!("${}->wait();", camel(&self.plan.latches[*latch]))),
-            Move::Open(latch) => self.line(indent, &format!("${}->open();", camel(&self.plan.latches[*latch]))),
-            Move::Lapse(key) => self.line(indent, &format!("{me}->redis->pExpire({}, 0);", text(key))),
-            Move::Age(key, remaining) => self.line(indent, &format!("{me}->redis->pExpire({}, {remaining});", text(key))),
+            Move::Wait(latch) => self.line(
+                indent,
+                &format!("${}->wait();", camel(&self.plan.latches[*latch])),
+            ),
+            Move::Open(latch) => self.line(
+                indent,
+                &format!("${}->open();", camel(&self.plan.latches[*latch])),
+            ),
+            Move::Lapse(key) => {
+                self.line(indent, &format!("{me}->redis->pExpire({}, 0);", text(key)))
+            }
+            Move::Age(key, remaining) => self.line(
+                indent,
+                &format!("{me}->redis->pExpire({}, {remaining});", text(key)),
+            ),
             Move::Ahead(milliseconds) => {
-                self.line(indent, &format!("{me}->redis->incrBy({}, {milliseconds});", text(CLOCK_KEY.as_bytes())));
+                self.line(
+                    indent,
+                    &format!(
+                        "{me}->redis->incrBy({}, {milliseconds});",
+                        text(CLOCK_KEY.as_bytes())
+                    ),
+                );
             }
             Move::DatabaseClock(milliseconds) => {
-                self.remark(indent, "For this connection's statements it is that much later.");
-                let statement = format!("SET timestamp = UNIX_TIMESTAMP() + {}", seconds(*milliseconds));
-                self.line(indent, &format!("{me}->affectedRows({});", text(statement.as_bytes())));
+                self.remark(
+                    indent,
+                    "For this connection's statements it is that much later.",
+                );
+                let statement = format!(
+                    "SET timestamp = UNIX_TIMESTAMP() + {}",
+                    seconds(*milliseconds)
+                );
+                self.line(
+                    indent,
+                    &format!("{me}->affectedRows({});", text(statement.as_bytes())),
+                );
             }
-            Move::Wipe(key) => self.line(indent, &format!("{me}->redis->del({}); // lost", text(key))),
+            Move::Wipe(key) => {
+                self.line(indent, &format!("{me}->redis->del({}); // lost", text(key)))
+            }
             Move::Crash => self.line(indent, &format!("{me}->close(); // crashes")),
             Move::Restart => self.line(indent, &format!("{me}->connect();")),
-            Move::LookForKey(key) => self.line(indent, &format!("$left[] = {me}->redis->exists({});", text(key))),
-            Move::LookForDeadline(key) => self.line(indent, &format!("$timesToLive[] = {me}->redis->pttl({});", text(key))),
+            Move::LookForKey(key) => self.line(
+                indent,
+                &format!("$left[] = {me}->redis->exists({});", text(key)),
+            ),
+            Move::LookForDeadline(key) => self.line(
+                indent,
+                &format!("$timesToLive[] = {me}->redis->pttl({});", text(key)),
+            ),
             Move::Remark(text) => self.remark(indent, text),
         }
     }
 
-    fn run(&mut self, indent: usize, client: &str, routine: &Routine<'_>, name: &str, parameters: &BTreeMap<String, Value>) {
+    fn run(
+        &mut self,
+        indent: usize,
+        client: &str,
+        routine: &Routine<'_>,
+        name: &str,
+        parameters: &SortedMap<String, Value>,
+    ) {
         let mut given = vec![leaf(client)];
         given.extend(routine.gateway.then(|| leaf("$gateway")));
         given.extend(routine.sells.then(|| leaf("$sales")));
         for parameter in &routine.given {
-            given.push(leaf(match (parameter.as_str(), parameters.get(parameter)) {
-                ("me", _) => text(name.as_bytes()),
-                (_, Some(Value::Text(bytes))) => text(bytes),
-                (_, Some(Value::Integer(number))) => number.to_string(),
-                (_, Some(Value::Null) | None) => "null".to_owned(),
-            }));
+            given.push(leaf(
+                match (parameter.as_str(), parameters.get(parameter)) {
+                    ("me", _) => text(name.as_bytes()),
+                    (_, Some(Value::Text(bytes))) => text(bytes),
+                    (_, Some(Value::Integer(number))) => number.to_string(),
+                    (_, Some(Value::Null) | None) => "null".to_owned(),
+                },
+            ));
         }
-        let protocol = list(format!("$this->{}(", camel(&routine.protocol.name)), given, ")");
-        self.code(indent, &list(format!("{client}->runs("), vec![protocol], ");"));
+        let protocol = list(
+            format!("$this->{}(", camel(&routine.protocol.name)),
+            given,
+            ")",
+        );
+        self.code(
+            indent,
+            &list(format!("{client}->runs("), vec![protocol], ");"),
+        );
     }
 
     fn seen(&mut self) {
         self.line(8, "$this->assertSame([");
         for (place, seen) in self.plan.seen.iter().enumerate() {
-            let items = vec![leaf(text(seen.who.as_bytes())), leaf(text(seen.what.as_bytes())), leaf(expected(seen, place))];
-            self.out.push_str(&laid_out(&list("[", items, "]"), 12, ",", WIDTH, 4, Style::OneEach));
+            let items = vec![
+                leaf(text(seen.who.as_bytes())),
+                leaf(text(seen.what.as_bytes())),
+                leaf(expected(seen, place)),
+            ];
+            self.out.push_str(&laid_out(
+                &list("[", items, "]"),
+                12,
+                ",",
+                WIDTH,
+                4,
+                Style::OneEach,
+            ));
             self.out.push('\n');
         }
         self.line(8, "], $seen);");
@@ -405,11 +586,30 @@ impl Printer<'_, '_> {
     fn end(&mut self) {
         let plan = self.plan;
         for table in &plan.rows {
-            let order: Vec<String> = table.order.iter().map(|column| name_in_sql(column)).collect();
-            let order = if order.is_empty() { String::new() } else { format!(" ORDER BY {}", order.join(", ")) };
-            let query = text(format!("SELECT * FROM {}{order}", name_in_sql(&table.table)).as_bytes());
+            let order: Vec<String> = table
+                .order
+                .iter()
+                .map(|column| name_in_sql(column))
+                .collect();
+            let order = if order.is_empty() {
+                String::new()
+            } else {
+                format!(" ORDER BY {}", order.join(", "))
+            };
+            let query =
+                text(format!("SELECT * FROM {}{order}", name_in_sql(&table.table)).as_bytes());
             let rows: Vec<Laid> = table.rows.iter().map(|row| row_text(row)).collect();
-            self.code(8, &list("$this->assertSame(", vec![list("[", rows, "]"), leaf(format!("$operator->rows({query})"))], ");"));
+            self.code(
+                8,
+                &list(
+                    "$this->assertSame(",
+                    vec![
+                        list("[", rows, "]"),
+                        leaf(format!("$operator->rows({query})")),
+                    ],
+                    ");",
+                ),
+            );
         }
         for (key, state) in &plan.final_keys {
             self.final_key(key, state.as_ref());
@@ -417,38 +617,79 @@ impl Printer<'_, '_> {
         if plan.gateway {
             let charges = plan.charges.iter().map(|(order, amount, refunded)| {
                 let order = text(order.as_bytes());
-                leaf(format!("['order' => {order}, 'amount' => {amount}, 'refunded' => {refunded}]"))
+                leaf(format!(
+                    "['order' => {order}, 'amount' => {amount}, 'refunded' => {refunded}]"
+                ))
             });
-            self.code(8, &list("$this->assertSame(", vec![list("[", charges.collect(), "]"), leaf("$gateway->charges")], ");"));
+            self.code(
+                8,
+                &list(
+                    "$this->assertSame(",
+                    vec![list("[", charges.collect(), "]"), leaf("$gateway->charges")],
+                    ");",
+                ),
+            );
         }
     }
 
     fn final_key(&mut self, key: &[u8], state: Option<&FinalKey>) {
         let key = text(key);
         let Some(state) = state else {
-            return self.line(8, &format!("$this->assertSame(0, $operator->redis->exists({key}));"));
+            return self.line(
+                8,
+                &format!("$this->assertSame(0, $operator->redis->exists({key}));"),
+            );
         };
-        let parts: Vec<Laid> = state.value.parts().iter().map(|part| leaf(text(part))).collect();
+        let parts: Vec<Laid> = state
+            .value
+            .parts()
+            .iter()
+            .map(|part| leaf(text(part)))
+            .collect();
         let (value, read) = match &state.value {
             StoreValue::String(value) => (leaf(text(value)), format!("get({key})")),
             StoreValue::List(_) => (list("[", parts, "]"), format!("lRange({key}, 0, -1)")),
-            StoreValue::Hash(_) => (list("[", parts, "]"), format!("rawCommand('HGETALL', {key})")),
-            StoreValue::Set(_) => (list("[", parts, "]"), format!("sort({key}, ['alpha' => true])")),
-            StoreValue::SortedSet(_) => (list("[", parts.into_iter().step_by(2).collect(), "]"), format!("zRange({key}, 0, -1)")),
+            StoreValue::Hash(_) => (
+                list("[", parts, "]"),
+                format!("rawCommand('HGETALL', {key})"),
+            ),
+            StoreValue::Set(_) => (
+                list("[", parts, "]"),
+                format!("sort({key}, ['alpha' => true])"),
+            ),
+            StoreValue::SortedSet(_) => (
+                list("[", parts.into_iter().step_by(2).collect(), "]"),
+                format!("zRange({key}, 0, -1)"),
+            ),
         };
-        self.code(8, &list("$this->assertSame(", vec![value, leaf(format!("$operator->redis->{read}"))], ");"));
+        self.code(
+            8,
+            &list(
+                "$this->assertSame(",
+                vec![value, leaf(format!("$operator->redis->{read}"))],
+                ");",
+            ),
+        );
         match state.remaining {
-            None => self.line(8, &format!("$this->assertSame(-1, $operator->redis->pttl({key}));")),
+            None => self.line(
+                8,
+                &format!("$this->assertSame(-1, $operator->redis->pttl({key}));"),
+            ),
             Some(remaining) => {
                 let least = remaining.saturating_sub(5000);
-                self.line(8, &format!("$this->assertGreaterThan({least}, $operator->redis->pttl({key}));"));
+                self.line(
+                    8,
+                    &format!("$this->assertGreaterThan({least}, $operator->redis->pttl({key}));"),
+                );
             }
         }
     }
 
     fn claim(&mut self, claim: &Claim) {
         let is_broken = claim.broken.is_some() && !self.options.holds;
-        let goes_on = self.tokens_are_named && matches!(claim.evidence, Evidence::Different(_)) && claim.broken.is_none();
+        let goes_on = self.tokens_are_named
+            && matches!(claim.evidence, Evidence::Different(_))
+            && claim.broken.is_none();
         if !goes_on {
             self.line(0, "");
         }
@@ -456,10 +697,25 @@ impl Printer<'_, '_> {
             self.remark(8, because);
         }
         let sentence = claim.property.sentence();
-        let message = if is_broken { format!("is not broken: {sentence}") } else { sentence.to_owned() };
+        let message = if is_broken {
+            format!("is not broken: {sentence}")
+        } else {
+            sentence.to_owned()
+        };
         let condition = self.evidence(&claim.evidence);
-        let assertion = if is_broken { "$this->assertFalse(" } else { "$this->assertTrue(" };
-        self.code(8, &list(assertion, vec![leaf(condition), leaf(text(message.as_bytes()))], ");"));
+        let assertion = if is_broken {
+            "$this->assertFalse("
+        } else {
+            "$this->assertTrue("
+        };
+        self.code(
+            8,
+            &list(
+                assertion,
+                vec![leaf(condition), leaf(text(message.as_bytes()))],
+                ");",
+            ),
+        );
     }
 
     /// What is true where the property holds.
@@ -485,12 +741,26 @@ impl Printer<'_, '_> {
                 "array_unique($tokens) === $tokens".to_owned()
             }
             Evidence::NotNegative(column) => {
-                let query = format!("SELECT MIN({}) FROM {}", name_in_sql(&column.column), name_in_sql(&column.table));
+                let query = format!(
+                    "SELECT MIN({}) FROM {}",
+                    name_in_sql(&column.column),
+                    name_in_sql(&column.table)
+                );
                 format!("$operator->value({}) >= 0", text(query.as_bytes()))
             }
             Evidence::ShrunkBySales(column, before) => {
-                let query = format!("SELECT SUM({}) FROM {}", name_in_sql(&column.column), name_in_sql(&column.table));
-                self.line(8, &format!("$stock = (int) $operator->value({});", text(query.as_bytes())));
+                let query = format!(
+                    "SELECT SUM({}) FROM {}",
+                    name_in_sql(&column.column),
+                    name_in_sql(&column.table)
+                );
+                self.line(
+                    8,
+                    &format!(
+                        "$stock = (int) $operator->value({});",
+                        text(query.as_bytes())
+                    ),
+                );
                 format!("{before} - $stock === count($sales)")
             }
             Evidence::PaidIsSold => "array_diff($gateway->paid(), $sales) === []".to_owned(),
@@ -510,19 +780,34 @@ impl Printer<'_, '_> {
 
     /// A variable with these replies.
     fn named(&mut self, name: &str, replies: &[Replies]) {
-        let lists: Vec<String> = replies.iter().map(|replies| {
-            let given = format!("$operator->replies({}, {})", text(replies.who.as_bytes()), text(replies.what.as_bytes()));
-            replies.only.map_or(given.clone(), |only| format!("array_slice({given}, {only}, 1)"))
-        }).collect();
+        let lists: Vec<String> = replies
+            .iter()
+            .map(|replies| {
+                let given = format!(
+                    "$operator->replies({}, {})",
+                    text(replies.who.as_bytes()),
+                    text(replies.what.as_bytes())
+                );
+                replies.only.map_or(given.clone(), |only| {
+                    format!("array_slice({given}, {only}, 1)")
+                })
+            })
+            .collect();
         match lists.as_slice() {
             [only] => self.line(8, &format!("{name} = {only};")),
             _ => {
-                let lists = lists.into_iter().map(|list| leaf(format!("...{list}"))).collect();
+                let lists = lists
+                    .into_iter()
+                    .map(|list| leaf(format!("...{list}")))
+                    .collect();
                 self.code(8, &list(format!("{name} = ["), lists, "];"));
             }
         }
         if let Some(element) = replies.iter().find_map(|replies| replies.element) {
-            self.line(8, &format!("{name} = array_map(fn ($reply) => (int) $reply[{element}], {name});"));
+            self.line(
+                8,
+                &format!("{name} = array_map(fn ($reply) => (int) $reply[{element}], {name});"),
+            );
         }
     }
 
@@ -531,7 +816,10 @@ impl Printer<'_, '_> {
     fn fixture(&mut self) {
         let plan = self.plan;
         self.line(0, "");
-        self.line(4, "/** Sets everything up; what is there already is left alone. */");
+        self.line(
+            4,
+            "/** Sets everything up; what is there already is left alone. */",
+        );
         self.line(4, "protected function setUp(): void");
         self.line(4, "{");
         self.line(8, "$seen = [];");
@@ -540,7 +828,10 @@ impl Printer<'_, '_> {
             self.line(8, "$this->assertSame(0, $this->operator->redis->exists(self::KEYS), 'Redis has its keys already');");
         }
         if !plan.tables.is_empty() {
-            self.line(8, "$tables = array_merge(...$this->operator->rows('SHOW TABLES'), ...[[]]);");
+            self.line(
+                8,
+                "$tables = array_merge([], ...$this->operator->rows('SHOW TABLES'));",
+            );
             self.line(8, "$this->assertSame([], array_intersect(self::TABLES, $tables), 'the database has its tables already');");
         }
         self.line(8, "$this->isSetUp = true;");
@@ -550,10 +841,17 @@ impl Printer<'_, '_> {
             self.line(8, "}");
         }
         for command in &plan.setup.commands {
-            let arguments: Vec<Argument> = command.1.iter().cloned().map(Argument::Literal).collect();
+            let arguments: Vec<Argument> =
+                command.1.iter().cloned().map(Argument::Literal).collect();
             let request = Request::Store(None, arguments);
             let code = call(&Call::of(&request), Shape::Plain, 12, "$this->operator");
-            self.code(8, &Laid { close: format!("{};", code.close), ..code });
+            self.code(
+                8,
+                &Laid {
+                    close: format!("{};", code.close),
+                    ..code
+                },
+            );
         }
         self.line(4, "}");
         self.line(0, "");
@@ -565,7 +863,10 @@ impl Printer<'_, '_> {
         self.line(8, "}");
         if !plan.tables.is_empty() {
             self.line(8, "foreach (self::TABLES as $table) {");
-            self.line(12, "$this->operator->affectedRows(\"DROP TABLE IF EXISTS `{$table}`\");");
+            self.line(
+                12,
+                "$this->operator->affectedRows(\"DROP TABLE IF EXISTS `{$table}`\");",
+            );
             self.line(8, "}");
         }
         if !plan.keys.is_empty() {
@@ -597,7 +898,11 @@ impl Printer<'_, '_> {
             self.out.push_str(CONNECT_TO_REDIS);
         }
         if plan.database {
-            let flag = if plan.setup.found_rows { "            [PDO::MYSQL_ATTR_FOUND_ROWS => true],\n" } else { "" };
+            let flag = if plan.setup.found_rows {
+                "            [PDO::MYSQL_ATTR_FOUND_ROWS => true],\n"
+            } else {
+                ""
+            };
             self.out.push_str(&CONNECT_TO_MYSQL.replace("{flag}", flag));
         }
         self.out.push_str("    }\n\n    /** Closes them, as a crash would; what is not committed is rolled back. */\n    public function close(): void\n    {\n");
@@ -610,15 +915,35 @@ impl Printer<'_, '_> {
         }
         self.line(4, "}");
         if !plan.routines.is_empty() {
-            self.out.push_str(if self.options.holds { CLIENT_STEPS_FREELY } else { CLIENT_STEPS });
+            self.out.push_str(if self.options.holds {
+                CLIENT_STEPS_FREELY
+            } else {
+                CLIENT_STEPS
+            });
         }
-        let check = if plan.store { "            $error = $this->redis->getLastError();\n            if ($error !== null) {\n                $this->redis->clearLastError();\n                throw new RuntimeException($error);\n            }\n" } else { "" };
-        self.out.push_str(&CLIENT_NOTE.replace("{check}", check));
+        let (clear, check) = if plan.store {
+            (
+                "            $this->redis->clearLastError();\n",
+                CHECK_LAST_ERROR,
+            )
+        } else {
+            ("", "")
+        };
+        self.out.push_str(
+            &CLIENT_NOTE
+                .replace("{clear}", clear)
+                .replace("{check}", check),
+        );
         if plan.database {
             self.out.push_str(CLIENT_STATEMENTS);
         }
-        let code = if plan.database { "        if ($reply instanceof PDOException) {\n            return \"ERROR {$reply->errorInfo[1]}\";\n        }\n" } else { "" };
-        self.out.push_str(&CLIENT_ERRORS.replace("{database}", code));
+        let code = if plan.database {
+            "        if ($reply instanceof PDOException) {\n            return \"ERROR {$reply->errorInfo[1]}\";\n        }\n"
+        } else {
+            ""
+        };
+        self.out
+            .push_str(&CLIENT_ERRORS.replace("{database}", code));
         self.out.push_str("}\n");
         self.out.push_str(LATCH);
         if plan.gateway {
@@ -630,7 +955,8 @@ impl Printer<'_, '_> {
 /// A variable's name in PHP.
 fn variable(name: &str) -> String {
     let name = camel(name);
-    let is_taken = " this client gateway sales seen operator left timesToLive error ".contains(&format!(" {name} "));
+    let is_taken = " this client gateway sales seen operator left timesToLive error "
+        .contains(&format!(" {name} "));
     format!("${name}{}", if is_taken { "_" } else { "" })
 }
 
@@ -644,7 +970,9 @@ fn text(bytes: &[u8]) -> String {
             for letter in text.chars() {
                 match letter {
                     '\\' | '"' | '$' => out.extend(['\\', letter]),
-                    letter if letter.is_control() => out.push_str(&format!("\\x{:02x}", letter as u32)),
+                    letter if letter.is_control() => {
+                        out.push_str(&format!("\\x{:02x}", letter as u32))
+                    }
                     letter => out.push(letter),
                 }
             }
@@ -656,7 +984,16 @@ fn text(bytes: &[u8]) -> String {
 /// Text of several lines, closed in this column.
 fn heredoc(word: &str, source: &str, indent: usize) -> String {
     let blanks = " ".repeat(indent);
-    let lines: Vec<String> = source.lines().map(|line| if line.is_empty() { String::new() } else { format!("{blanks}{line}") }).collect();
+    let lines: Vec<String> = source
+        .lines()
+        .map(|line| {
+            if line.is_empty() {
+                String::new()
+            } else {
+                format!("{blanks}{line}")
+            }
+        })
+        .collect();
     format!("<<<'{word}'\n{}\n{blanks}{word}", lines.join("\n"))
 }
 
@@ -680,13 +1017,18 @@ fn values_of(statement: &Statement) -> Option<String> {
     let mut names: Vec<&String> = statement.variables().iter().collect();
     names.sort();
     names.dedup();
-    let pairs: Vec<String> = names.iter().map(|name| format!("'{}' => {}", camel(name), variable(name))).collect();
+    let pairs: Vec<String> = names
+        .iter()
+        .map(|name| format!("'{}' => {}", camel(name), variable(name)))
+        .collect();
     (!pairs.is_empty()).then(|| format!("[{}]", pairs.join(", ")))
 }
 
 fn argument(argument: &Argument) -> String {
     match argument {
-        Argument::Literal(literal) => plain_number(literal).map_or_else(|| text(literal), |number| number.to_string()),
+        Argument::Literal(literal) => {
+            plain_number(literal).map_or_else(|| text(literal), |number| number.to_string())
+        }
         Argument::Variable(name) => variable(name),
         Argument::ScriptSource(name) => format!("self::{}", screaming(name)),
         Argument::ScriptSha(name) => format!("sha1(self::{})", screaming(name)),
@@ -701,23 +1043,48 @@ fn arguments(arguments: &[Argument]) -> Vec<String> {
 fn call(call: &Call<'_>, shape: Shape, indent: usize, client: &str) -> Laid {
     let leaves = |texts: Vec<String>| texts.into_iter().map(leaf).collect::<Vec<_>>();
     match call {
-        Call::Set { key, value, options } => {
-            let options: Vec<String> = options.iter().map(|(word, number)| match number {
-                None => text(word.to_ascii_lowercase().as_bytes()),
-                Some(number) => format!("{} => {}", text(word.to_ascii_lowercase().as_bytes()), argument(number)),
-            }).collect();
+        Call::Set {
+            key,
+            value,
+            options,
+        } => {
+            let options: Vec<String> = options
+                .iter()
+                .map(|(word, number)| match number {
+                    None => text(word.to_ascii_lowercase().as_bytes()),
+                    Some(number) => format!(
+                        "{} => {}",
+                        text(word.to_ascii_lowercase().as_bytes()),
+                        argument(number)
+                    ),
+                })
+                .collect();
             let mut items = vec![leaf(argument(key)), leaf(argument(value))];
             items.extend((!options.is_empty()).then(|| leaf(format!("[{}]", options.join(", ")))));
             list(format!("{client}->redis->set("), items, ")")
         }
-        Call::Eval { script, keys, arguments: rest } => {
-            let given = arguments(keys).into_iter().chain(arguments(rest)).collect::<Vec<_>>().join(", ");
-            let items = vec![leaf(format!("self::{}", screaming(script))), leaf(format!("[{given}]")), leaf(keys.len().to_string())];
+        Call::Eval {
+            script,
+            keys,
+            arguments: rest,
+        } => {
+            let given = arguments(keys)
+                .into_iter()
+                .chain(arguments(rest))
+                .collect::<Vec<_>>()
+                .join(", ");
+            let items = vec![
+                leaf(format!("self::{}", screaming(script))),
+                leaf(format!("[{given}]")),
+                leaf(keys.len().to_string()),
+            ];
             list(format!("{client}->redis->eval("), items, ")")
         }
-        Call::Command(name, given) if METHODS.contains(&format!(" {name} ")) => {
-            list(format!("{client}->redis->{}(", method(name)), leaves(arguments(given)), ")")
-        }
+        Call::Command(name, given) if METHODS.contains(&format!(" {name} ")) => list(
+            format!("{client}->redis->{}(", method(name)),
+            leaves(arguments(given)),
+            ")",
+        ),
         Call::Command(name, given) => {
             let mut items = vec![leaf(text(name.as_bytes()))];
             items.extend(leaves(arguments(given)));
@@ -766,25 +1133,45 @@ fn method(name: &str) -> &str {
 /// The line of Laravel that a request stands for.
 fn laravel(call: &Call<'_>) -> Option<String> {
     Some(match call {
-        Call::Set { key, value, options } => {
+        Call::Set {
+            key,
+            value,
+            options,
+        } => {
             let mut given = vec![argument(key), argument(value)];
-            let (expiry, conditions): (Vec<_>, Vec<_>) = options.iter().partition(|(_, number)| number.is_some());
+            let (expiry, conditions): (Vec<_>, Vec<_>) =
+                options.iter().partition(|(_, number)| number.is_some());
             for (word, number) in expiry.into_iter().chain(conditions) {
                 given.push(text(word.as_bytes()));
                 given.extend(number.map(argument));
             }
             format!("Redis::set({});", given.join(", "))
         }
-        Call::Eval { script, keys, arguments: rest } => {
-            let mut given = vec![format!("self::{}", screaming(script)), keys.len().to_string()];
+        Call::Eval {
+            script,
+            keys,
+            arguments: rest,
+        } => {
+            let mut given = vec![
+                format!("self::{}", screaming(script)),
+                keys.len().to_string(),
+            ];
             given.extend(arguments(keys));
             given.extend(arguments(rest));
             format!("Redis::eval({});", given.join(", "))
         }
         Call::Command(name, given) if METHODS.contains(&format!(" {name} ")) => {
-            format!("Redis::{}({});", name.to_ascii_lowercase(), arguments(given).join(", "))
+            format!(
+                "Redis::{}({});",
+                name.to_ascii_lowercase(),
+                arguments(given).join(", ")
+            )
         }
-        Call::Command(name, given) => format!("Redis::command('{}', [{}]);", name.to_ascii_lowercase(), arguments(given).join(", ")),
+        Call::Command(name, given) => format!(
+            "Redis::command('{}', [{}]);",
+            name.to_ascii_lowercase(),
+            arguments(given).join(", ")
+        ),
         Call::Statement(statement) => {
             let verb = match statement.kind() {
                 StatementKind::Select => "selectOne",
@@ -794,7 +1181,14 @@ fn laravel(call: &Call<'_>) -> Option<String> {
                 _ => "statement",
             };
             let values = values_of(statement).map_or(String::new(), |values| format!(", {values}"));
-            format!("DB::{verb}('{} …'{values});", statement.source().split_whitespace().next().unwrap_or_default())
+            format!(
+                "DB::{verb}('{} …'{values});",
+                statement
+                    .source()
+                    .split_whitespace()
+                    .next()
+                    .unwrap_or_default()
+            )
         }
         _ => return None,
     })
@@ -804,7 +1198,13 @@ fn laravel(call: &Call<'_>) -> Option<String> {
 fn condition(test: &Test<'_>) -> String {
     let reply = variable(&test.reply);
     let is = if test.not { "!==" } else { "===" };
-    let status = |wanted: &[u8]| if wanted == b"OK" { "true".to_owned() } else { text(wanted) };
+    let status = |wanted: &[u8]| {
+        if wanted == b"OK" {
+            "true".to_owned()
+        } else {
+            text(wanted)
+        }
+    };
     match &test.is {
         Is::Nil => format!("{reply} {is} false"),
         Is::Anything => format!("{reply} {} false", if test.not { "===" } else { "!==" }),
@@ -813,29 +1213,41 @@ fn condition(test: &Test<'_>) -> String {
         Is::Integer(wanted) => format!("{reply} {is} {wanted}"),
         Is::RowCount(wanted) => format!("count({reply}) {is} {wanted}"),
         Is::Elements(elements) => {
-            let asked = elements.iter().enumerate().filter_map(|(place, element)| match element {
-                Element::Variable(_) => None,
-                Element::Me => Some(format!("{reply}[{place}] {is} $me")),
-                Element::Integer(number) => Some(format!("{reply}[{place}] {is} {number}")),
-                Element::Text(wanted) => Some(format!("{reply}[{place}] {is} {}", text(wanted))),
-                Element::Nil => Some(format!("{reply}[{place}] {is} false")),
-            });
+            let asked = elements
+                .iter()
+                .enumerate()
+                .filter_map(|(place, element)| match element {
+                    Element::Variable(_) => None,
+                    Element::Me => Some(format!("{reply}[{place}] {is} $me")),
+                    Element::Integer(number) => Some(format!("{reply}[{place}] {is} {number}")),
+                    Element::Text(wanted) => {
+                        Some(format!("{reply}[{place}] {is} {}", text(wanted)))
+                    }
+                    Element::Nil => Some(format!("{reply}[{place}] {is} false")),
+                });
             let joint = if test.not { " || " } else { " && " };
             asked.collect::<Vec<_>>().join(joint)
         }
         Is::Error(None) if test.not => format!("!{reply} instanceof Throwable"),
         Is::Error(None) => format!("{reply} instanceof Throwable"),
-        Is::Error(Some(name)) => format!("Client::errorCode({reply}) {is} {}", text(error_name(name).as_bytes())),
+        Is::Error(Some(name)) => format!(
+            "Client::errorCode({reply}) {is} {}",
+            text(error_name(name).as_bytes())
+        ),
     }
 }
 
 fn expected(seen: &Seen<'_>, place: usize) -> String {
     match seen.answer {
         Answer::Store(reply) | Answer::Gateway(reply) | Answer::Client(reply) => match reply {
-            Reply::Integer(number) if seen.is_loose => format!("$this->near({number}, $seen[{place}][2] ?? null)"),
+            Reply::Integer(number) if seen.is_loose => {
+                format!("$this->near({number}, $seen[{place}][2] ?? null)")
+            }
             Reply::Array(items) if seen.is_loose => {
                 let items = items.iter().enumerate().map(|(at, item)| match item {
-                    Reply::Integer(number) => format!("$this->near({number}, $seen[{place}][2][{at}] ?? null)"),
+                    Reply::Integer(number) => {
+                        format!("$this->near({number}, $seen[{place}][2][{at}] ?? null)")
+                    }
                     other => reply_text(other),
                 });
                 format!("[{}]", items.collect::<Vec<_>>().join(", "))
@@ -846,12 +1258,20 @@ fn expected(seen: &Seen<'_>, place: usize) -> String {
             let error = error.to_string();
             text(format!("ERROR {}", error.split(' ').nth(1).unwrap_or_default()).as_bytes())
         }
-        Answer::Database(SqlReply::Done) => "0".to_owned(),
+        Answer::Database(SqlReply::Done { .. }) => "0".to_owned(),
         Answer::Database(SqlReply::Affected { affected, .. }) => affected.to_string(),
         Answer::Database(SqlReply::Rows { rows, .. }) => match (seen.shape, rows.first()) {
-            (Shape::Value, first) => first.and_then(|row| row.first()).map_or("false".to_owned(), sql_value),
+            (Shape::Value, first) => first
+                .and_then(|row| row.first())
+                .map_or("false".to_owned(), sql_value),
             (Shape::Row, first) => first.map_or("false".to_owned(), |row| row_text(row).flat()),
-            _ => format!("[{}]", rows.iter().map(|row| row_text(row).flat()).collect::<Vec<_>>().join(", ")),
+            _ => format!(
+                "[{}]",
+                rows.iter()
+                    .map(|row| row_text(row).flat())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
         },
         Answer::Lost => "null".to_owned(),
     }
@@ -865,12 +1285,19 @@ fn reply_text(reply: &Reply) -> String {
         Reply::Integer(number) => number.to_string(),
         Reply::Bulk(bytes) => text(bytes),
         Reply::Nil => "false".to_owned(),
-        Reply::Array(items) => format!("[{}]", items.iter().map(reply_text).collect::<Vec<_>>().join(", ")),
+        Reply::Array(items) => format!(
+            "[{}]",
+            items.iter().map(reply_text).collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 
 fn row_text(row: &[SqlValue]) -> Laid {
-    list("[", row.iter().map(|value| leaf(sql_value(value))).collect(), "]")
+    list(
+        "[",
+        row.iter().map(|value| leaf(sql_value(value))).collect(),
+        "]",
+    )
 }
 
 fn sql_value(value: &SqlValue) -> String {
@@ -1011,12 +1438,18 @@ const CLIENT_STEPS_FREELY: &str = r#"
     }
 "#;
 
+const CHECK_LAST_ERROR: &str = r#"            $error = $this->redis->getLastError();
+            if ($error !== null) {
+                throw new RuntimeException($error);
+            }
+"#;
+
 const CLIENT_NOTE: &str = r#"
     /** Sends a request, and notes the reply. */
     public function note(string $what, callable $request): mixed
     {
         try {
-            $reply = $request();
+{clear}            $reply = $request();
 {check}        } catch (Throwable $error) {
             $reply = $error;
         }

@@ -478,15 +478,14 @@ impl<'a> Builder<'a> {
                 vec![Move::Lapse(key.clone())],
                 self.lapsed(key),
             ),
-            Action::Wipe { key, .. } => {
+            Action::Wipe { key, .. } | Action::Evict { key, .. } => {
                 let phrase = format!("{} is gone", self.thing(key));
                 self.act(Who::Operator, vec![Move::Wipe(key.clone())], phrase);
             }
             Action::ClockJump { .. } | Action::ClockRate { .. } => {
                 return self.refused(place, "no real clock can be made to go wrong from a test");
             }
-            Action::Evict { .. }
-            | Action::CrashServer { .. }
+            Action::CrashServer { .. }
             | Action::RestartServer { .. }
             | Action::Replicate { .. }
             | Action::Failover { .. } => {

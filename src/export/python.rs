@@ -949,7 +949,7 @@ impl Printer<'_, '_> {
 }
 
 /// The beginning of a title, as far as a name should go.
-fn short(title: &str) -> String {
+pub(super) fn short(title: &str) -> String {
     let mut short = String::new();
     for word in title
         .split(|other: char| !other.is_alphanumeric())

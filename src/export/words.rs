@@ -30,6 +30,15 @@ pub(super) fn camel(name: &str) -> String {
     startable(camel)
 }
 
+/// `LockSku1`.
+pub(super) fn pascal(name: &str) -> String {
+    let mut pascal = String::new();
+    for word in words(name) {
+        push_capital(&mut pascal, &word);
+    }
+    startable(pascal)
+}
+
 fn push_capital(name: &mut String, word: &str) {
     let (first, rest) = word.split_at(word.len().min(1));
     name.push_str(&first.to_ascii_uppercase());

@@ -167,7 +167,13 @@ impl<'a> Stage<'a> {
         for (place, entry) in self.timeline.entries().iter().enumerate() {
             let why = match (&entry.action, entry.refusal()) {
                 (_, Some(why)) => why,
-                (Action::ClockJump { clock: ClockOf::Server(_), .. }, None) => "no real Redis lets its clock be moved",
+                (
+                    Action::ClockJump {
+                        clock: ClockOf::Server(_),
+                        ..
+                    },
+                    None,
+                ) => "no real Redis lets its clock be moved",
                 (action, None) if is_playable(action) => continue,
                 _ => "no real server can be made to do this",
             };
@@ -323,6 +329,7 @@ fn is_playable(action: &Action) -> bool {
             | A::ClockRate { .. }
             | A::ExpireNow { .. }
             | A::Wipe { .. }
+            | A::Evict { .. }
             | A::Command { .. }
     )
 }
@@ -580,7 +587,7 @@ impl Play<'_, '_> {
             Fact::KeyChanged { key, cause, .. } => {
                 let request = match cause {
                     Cause::ExpiredNow => command(&[b"PEXPIRE", key, b"0"]),
-                    Cause::Wiped => command(&[b"DEL", key]),
+                    Cause::Wiped | Cause::Evicted => command(&[b"DEL", key]),
                     _ => return Ok(()),
                 };
                 self.outsider(vec![request])
@@ -815,6 +822,8 @@ impl Play<'_, '_> {
                 let rows: Vec<Vec<SqlValue>> =
                     table.rows().map(|row| row.values().to_vec()).collect();
                 let told = SqlReply::Rows {
+                    vertical: false,
+                    warnings: 0,
                     columns: table.columns().to_vec(),
                     rows,
                 };
@@ -964,7 +973,7 @@ fn is_same_reply(told: &Reply, got: &Reply, is_loose: bool, scripts_differ: bool
 
 fn is_same_answer(told: &SqlReply, got: &Answer) -> bool {
     match (told, got) {
-        (SqlReply::Done, Answer::Affected(0)) => true,
+        (SqlReply::Done { .. }, Answer::Affected(0)) => true,
         (SqlReply::Affected { affected, .. }, Answer::Affected(got)) => affected == got,
         (SqlReply::Error(error), Answer::Error { code, .. }) => {
             error.code == *code
