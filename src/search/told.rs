@@ -75,7 +75,7 @@ pub fn print(progress: &Progress, outcome: Option<&Outcome>) -> String {
     said
 }
 
-/// Reads what [`print`] wrote; `None`: it was something else.
+/// Reads what [`print()`] wrote; `None`: it was something else.
 pub fn read(said: &str) -> Option<Told> {
     let mut parts = said.split(BORDER);
     let mut numbers = parts.next()?.split_whitespace();
