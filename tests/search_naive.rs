@@ -7,7 +7,7 @@
 
 use latchkey::property::{Judge, Property, Verdict};
 use latchkey::scenario;
-use latchkey::search::{Bounds, Goal, Outcome, Reduction, Search};
+use latchkey::search::{Bounds, Goal, MOST_TIES, Outcome, Reduction, Search};
 use latchkey::sim::action::{Action, ClientId, Leg, ServerId, Who};
 use latchkey::sim::client::Place;
 use latchkey::sim::client::protocol::Request;
@@ -483,7 +483,12 @@ fn the_search_finds_what_an_enumerator_finds() {
         let wanted = properties(&mut dice);
         let reading = scenario::read(&text).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
         let expected = naive(&reading.setup, &bounds, &wanted);
-        for without in [Vec::new(), Reduction::ALL.to_vec()] {
+        let mut tied: Option<Vec<String>> = None;
+        for without in [
+            Vec::new(),
+            vec![Reduction::Symmetry],
+            Reduction::ALL.to_vec(),
+        ] {
             let bounds = Bounds {
                 without: without.clone(),
                 ..bounds.clone()
@@ -499,14 +504,73 @@ fn the_search_finds_what_an_enumerator_finds() {
             } = outcome
             {
                 replays(&text, steps);
+                let mut all: Vec<String> = ties.iter().chain([&text]).cloned().collect();
+                all.sort();
                 for tie in &ties {
                     replays(tie, steps);
                 }
+                assert!(
+                    ties.len() == MOST_TIES || tied.is_none_or(|tied| tied == all),
+                    "{text}"
+                );
+                tied = Some(all);
                 found += 1;
             }
         }
     }
     // Neither kind is rare.
-    assert!(found * 10 > count, "{found} of {count}");
-    assert!(found < count * 2 * 9 / 10, "{found} of {count}");
+    assert!(found * 10 > count * 3, "{found} of {count}");
+    assert!(found * 10 < count * 3 * 9, "{found} of {count}");
+}
+
+/// Three clients are too many for the enumerator; here the search is compared with itself.
+#[test]
+fn reductions_change_how_many_worlds_there_are_and_nothing_else() {
+    let (mut fewer, mut found) = (0, 0);
+    for seed in 0..40 {
+        let mut dice =
+            Dice(0x5851_F42D_4C95_7F2D ^ (seed + 1_u64).wrapping_mul(0xD134_2543_DE82_EF95));
+        let text = format!("{HEAD}{}client A, B, C: p\n", protocol("p", &mut dice));
+        let bounds = Bounds {
+            worlds: 20_000,
+            ..bounds(&mut dice)
+        };
+        let wanted = properties(&mut dice);
+        let outcomes: Vec<(Outcome, u64)> = [
+            Vec::new(),
+            vec![Reduction::Symmetry],
+            vec![Reduction::Ranks],
+            vec![Reduction::DeadVariables],
+            Reduction::ALL.to_vec(),
+        ]
+        .into_iter()
+        .map(|without| {
+            let bounds = Bounds {
+                without,
+                ..bounds.clone()
+            };
+            let goal = Goal::Breaks(wanted.clone());
+            let mut search = Search::new(&text, 0, bounds, goal).expect("the text can be read");
+            let outcome = search.finish().clone();
+            (outcome, search.progress().worlds)
+        })
+        .collect();
+        let costs: Vec<Option<Cost>> = outcomes
+            .iter()
+            .map(|(outcome, _)| cost_of(outcome))
+            .collect();
+        if outcomes
+            .iter()
+            .any(|(outcome, _)| matches!(outcome, Outcome::LimitReached { .. }))
+        {
+            continue;
+        }
+        assert!(
+            costs.iter().all(|cost| *cost == costs[0]),
+            "seed {seed}: {costs:?}\n{text}"
+        );
+        found += u64::from(costs[0].is_some());
+        fewer += u64::from(outcomes[0].1 < outcomes[1].1);
+    }
+    assert!(fewer > 10 && found > 5, "{fewer}, {found}");
 }

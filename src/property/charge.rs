@@ -4,6 +4,7 @@
 //! order has ended its run, or the schedule ends.
 
 use super::findings::{Findings, Here, name_of};
+use super::places::{Marks, Places};
 use super::stock::protocol_of;
 use super::told::Told;
 use super::{Break, Property};
@@ -45,6 +46,30 @@ struct Charge {
 }
 
 impl ChargeMemory {
+    /// Clients change places.
+    pub fn change_places(&mut self, places: Places<'_>) {
+        places.map(&mut self.nameless);
+        for order in self.orders.values_mut() {
+            places.set(&mut order.open);
+            places.set(&mut order.crashed);
+            for charge in order.standing.values_mut() {
+                charge.by = places.who(charge.by);
+            }
+        }
+    }
+
+    /// Takes up what is remembered of a client.
+    pub fn mark(&self, client: ClientId, marks: &mut Marks<'_>) {
+        marks.add(self.nameless.get(&client));
+        for (name, order) in &self.orders {
+            marks.add(name);
+            marks.add(order.open.contains(&client));
+            marks.add(order.crashed.contains(&client));
+            let made = |charge: &&Charge| charge.by == Who::Client(client);
+            marks.add(order.standing.values().filter(made).count());
+        }
+    }
+
     /// A card was charged.
     pub fn charged(
         &mut self,

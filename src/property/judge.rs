@@ -1,11 +1,14 @@
 //! The judge: shows each event to every group of properties, and gives their verdicts.
 
+use std::hash::Hasher;
+
 use super::charge::{ChargeMemory, somebody_charges};
 use super::fence::{FenceMemory, HeldWrite};
 use super::findings::{Findings, Here, name_of};
 use super::hearing::heard;
 use super::ledger::{self, RowWrite};
 use super::lock::{Acquisition, Holder, KeyChange, LockMemory};
+use super::places::{Marks, Places};
 use super::stock::{StockMemory, protocol_of};
 use super::token::TokenMemory;
 use super::{LedgerEntry, Property, Verdict};
@@ -156,6 +159,54 @@ impl Judge {
                 sent.standing.clear();
             }
         }
+    }
+
+    /// The judge as it would be had clients been in each other's places: the client of place i has place `places[i]`. It
+    /// [remembers only](Judge::remember_only) what some properties need.
+    pub fn with_places(&self, places: &[usize]) -> Judge {
+        let mut judge = self.clone();
+        let places = Places(places);
+        let standing = |standing: &mut Vec<(Option<Holder>, bool)>| {
+            for holder in standing
+                .iter_mut()
+                .filter_map(|(holder, _)| holder.as_mut())
+            {
+                holder.client = places.client(holder.client);
+            }
+        };
+        for line in &mut judge.lines {
+            line.lock.change_places(places);
+            line.tokens.change_places(places);
+        }
+        judge.stock.change_places(places);
+        judge.charges.change_places(places);
+        judge.uncommitted = std::mem::take(&mut judge.uncommitted)
+            .into_iter()
+            .map(|(who, rows)| (places.who(who), rows))
+            .collect();
+        for held in judge.uncommitted.values_mut().flatten() {
+            standing(&mut held.standing);
+        }
+        places.set(&mut judge.at_console);
+        for sent in &mut judge.under_way {
+            sent.client = places.client(sent.client);
+            standing(&mut sent.standing);
+        }
+        judge
+    }
+
+    /// Has the hasher take up what is remembered of a client, so that clients of whom the same is remembered give the same.
+    pub fn mark(&self, client: ClientId, hasher: &mut dyn Hasher) {
+        let mut marks = Marks(hasher);
+        for line in &self.lines {
+            line.lock.mark(client, &mut marks);
+            line.tokens.mark(client, &mut marks);
+        }
+        self.stock.mark(client, &mut marks);
+        self.charges.mark(client, &mut marks);
+        let held = self.uncommitted.get(&Who::Client(client));
+        marks.add(held.map_or(0, Vec::len));
+        marks.add(self.at_console.contains(&client));
     }
 
     /// Whether one of these properties is broken in the midst of a schedule, as [`Judge::verdicts_so_far`] would say.

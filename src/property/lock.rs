@@ -13,6 +13,7 @@
 
 use super::Property;
 use super::findings::{Findings, Here};
+use super::places::{Marks, Places};
 use super::told::Told;
 use crate::sim::action::{ClientId, ServerId, Who};
 use crate::sim::store::{Cause, KeyState, find_command, quote_argument};
@@ -269,6 +270,30 @@ impl LockMemory {
             Vec::new(),
             because,
         );
+    }
+
+    /// Clients change places.
+    pub fn change_places(&mut self, places: Places<'_>) {
+        if let Some(lease) = &mut self.live {
+            lease.owner = places.client(lease.owner);
+        }
+        for owner in self.owners.values_mut() {
+            *owner = places.client(*owner);
+        }
+        places.map(&mut self.current);
+        places.set(&mut self.believers);
+        self.last_believer = self.last_believer.map(|client| places.client(client));
+        self.endings.0.clear();
+    }
+
+    /// Takes up what is remembered of a client.
+    pub fn mark(&self, client: ClientId, marks: &mut Marks<'_>) {
+        marks.add(self.live.map(|lease| lease.owner == client));
+        for (server, owner) in self.owners.iter() {
+            marks.add((*owner == client).then_some(server));
+        }
+        marks.add(self.current.get(&client));
+        marks.add(self.believers.contains(&client));
     }
 
     /// Forgets the order of takings, or who believes, where nothing depends on it.

@@ -17,6 +17,7 @@ mod hearing;
 mod judge;
 mod ledger;
 mod lock;
+mod places;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod random;
 mod stock;

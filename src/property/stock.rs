@@ -6,6 +6,7 @@
 
 use super::findings::{Findings, Here, name_of};
 use super::ledger::RowWrite;
+use super::places::{Marks, Places};
 use super::told::Told;
 use super::{Break, Property, Role};
 use crate::sim::action::{ClientId, Who};
@@ -40,6 +41,27 @@ struct Figures {
 }
 
 impl StockMemory {
+    /// Clients change places.
+    pub fn change_places(&mut self, places: Places<'_>) {
+        places.map(&mut self.balance);
+        for clients in [
+            &mut self.waiting,
+            &mut self.open,
+            &mut self.crashed,
+            &mut self.recovering,
+        ] {
+            places.set(clients);
+        }
+    }
+
+    /// Takes up what is remembered of a client.
+    pub fn mark(&self, client: ClientId, marks: &mut Marks<'_>) {
+        marks.add(self.balance.get(&client));
+        for clients in [&self.waiting, &self.open, &self.crashed, &self.recovering] {
+            marks.add(clients.contains(&client));
+        }
+    }
+
     /// Forgets whether anything moved, and where it is not compared with sales all the rest.
     pub fn remember_only(&mut self, balance: bool) {
         self.moved = false;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::Property;
 use super::findings::{Findings, Here};
 use super::lock::Acquisition;
+use super::places::{Marks, Places};
 use crate::sim::action::ClientId;
 use crate::sorted::{SortedMap, SortedSet};
 
@@ -92,6 +93,19 @@ impl TokenMemory {
         let drawn = Extremes::of(token, client);
         let extremes = self.drawn.or_insert_with(acquisition, || drawn);
         *extremes = extremes.and(drawn);
+    }
+
+    /// Clients change places; whose a token was is not remembered by a judge to whom this happens.
+    pub fn change_places(&mut self, places: Places<'_>) {
+        places.map(&mut self.own);
+        places.map(&mut self.early);
+        places.map(&mut self.latest);
+    }
+
+    /// Takes up what is remembered of a client.
+    pub fn mark(&self, client: ClientId, marks: &mut Marks<'_>) {
+        marks.add(self.own.get(&client));
+        marks.add(self.early.get(&client));
     }
 
     /// Forgets what only the order of tokens, or only their being handed out once, depends on.

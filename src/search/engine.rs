@@ -57,6 +57,7 @@ pub(super) struct Engine {
     fields: Vec<u32>,
     base: Vec<u64>,
     moves: Vec<Move>,
+    packed: Vec<u64>,
 }
 
 /// What bounds left out, beside budgets.
@@ -149,6 +150,7 @@ impl Engine {
             fields: Vec::new(),
             base: Vec::new(),
             moves: Vec::new(),
+            packed: Vec::new(),
         };
         engine.begin(&fields);
         engine
@@ -156,7 +158,7 @@ impl Engine {
 
     fn begin(&mut self, fields: &[u32]) {
         let mut words = Vec::new();
-        self.worlds.pack(fields, &mut words);
+        self.canonical(fields, &mut words);
         let origin = Origin {
             parent: 0,
             by: u16::MAX,
@@ -168,6 +170,16 @@ impl Engine {
             self.best = Some((0, 0));
             self.goals.push(0);
         }
+    }
+
+    /// Whether clients that were taken for interchangeable are not.
+    pub fn symmetry_failed(&self) -> bool {
+        self.parts.symmetry_failed()
+    }
+
+    /// The bounds, and whether it goes on behind the goal.
+    pub fn settings(&self) -> (Bounds, bool) {
+        (self.bounds.clone(), self.explores_all)
     }
 
     /// Goes on behind the goal.
@@ -228,7 +240,7 @@ impl Engine {
     /// Tries the moves of about so many worlds.
     pub fn run(&mut self, worlds: usize) {
         let mut left = worlds;
-        while left > 0 && !self.finished {
+        while left > 0 && !self.finished && !self.symmetry_failed() {
             if !self.explores_all && self.best.is_some_and(|best| best <= self.current) {
                 self.finished = true;
                 break;
@@ -335,6 +347,9 @@ impl Engine {
         origin: Origin,
         faults: u32,
     ) {
+        if self.parts.has_symmetry() {
+            return self.make_placed(fields, applied, origin, faults);
+        }
         let effect = self.parts.effect(applied.effect);
         let fits = self.worlds.fits(JUDGE, applied.judge)
             && effect
@@ -361,6 +376,26 @@ impl Engine {
             faults,
             judge: applied.judge,
         });
+    }
+
+    /// Puts the world that stands for a successor, and for all others with clients in other places, into the batch.
+    fn make_placed(&mut self, fields: &[u32], applied: &Applied, origin: Origin, faults: u32) {
+        let mut after = self.after(fields, applied);
+        self.parts.place(&mut after);
+        let fits = (0..after.len()).all(|field| self.worlds.fits(field, after[field]));
+        if !fits {
+            self.flush();
+        }
+        let mut words = std::mem::take(&mut self.packed);
+        self.worlds.pack(&after, &mut words);
+        self.batch.words.extend_from_slice(&words);
+        self.batch.made.push(Made {
+            hash: hash_of_words(&words),
+            origin,
+            faults,
+            judge: after[JUDGE],
+        });
+        self.packed = words;
     }
 
     /// Gives fields more bits, which moves them in every world.
@@ -613,7 +648,9 @@ impl Engine {
 
     /// The words under which the world of these fields is kept.
     pub fn canonical(&mut self, fields: &[u32], words: &mut Vec<u64>) {
-        self.worlds.pack(fields, words);
+        let mut placed = fields.to_vec();
+        self.parts.place(&mut placed);
+        self.worlds.pack(&placed, words);
     }
 
     /// How many shifts there have been.

@@ -19,6 +19,7 @@ mod moves;
 mod parts;
 mod reads;
 mod schedule;
+mod symmetry;
 mod table;
 pub mod told;
 
@@ -167,11 +168,24 @@ impl Search {
     /// alive.
     pub fn run(&mut self, worlds: usize) -> Progress {
         self.engine.run(worlds);
+        if self.engine.symmetry_failed() {
+            self.start_without_symmetry();
+        }
         let progress = self.engine.progress();
         if progress.finished && self.outcome.is_none() {
             self.outcome = Some(self.conclude());
         }
         progress
+    }
+
+    /// Begins anew where clients turned out not to be interchangeable.
+    fn start_without_symmetry(&mut self) {
+        let (mut bounds, explores_all) = self.engine.settings();
+        bounds.without.push(Reduction::Symmetry);
+        self.engine = Engine::new(self.reading.setup.clone(), &self.start, bounds, &self.goal);
+        if explores_all {
+            self.engine.explore_all();
+        }
     }
 
     /// How far it has come.

@@ -15,13 +15,15 @@ use std::sync::Arc;
 use super::bounds::{Bounds, Budget, Goal};
 use super::moves::{Move, Operator, Rules, next_end_of_belief};
 use super::reads::Reads;
+use super::symmetry::Symmetry;
 use super::table::{Index, Memo, PairMemo, hash_of};
 use crate::property::{Judge, Property};
 use crate::scenario::check;
 use crate::sim::action::{Action, ClientId, Who};
-use crate::sim::client::protocol::Request;
+use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::client::{Client, Place};
 use crate::sim::database::{Database, SqlReply, Value};
+use crate::sim::event::Value::Text;
 use crate::sim::event::{Answer, Event, Fact};
 use crate::sim::gateway::Gateway;
 use crate::sim::network::Message;
@@ -117,6 +119,8 @@ pub(super) struct ClientView {
     pub is_tired: bool,
     /// Milliseconds until its timer runs out, or `u64::MAX`.
     pub wakes: u64,
+    /// Whether it waits for a server.
+    pub waits: bool,
     /// Whether a belief of it still counts down.
     pub counts_down: bool,
 }
@@ -136,6 +140,7 @@ pub(super) enum Server {
 pub(super) struct Parts {
     pub rules: Rules,
     reads: Reads,
+    symmetry: Option<Symmetry>,
     bounds: Bounds,
     goal: Goal,
     stores: Numbered<Store>,
@@ -154,9 +159,18 @@ pub(super) struct Parts {
     views: Vec<ClientView>,
     /// For each store: milliseconds until something of it happens, and until a key lapses.
     store_deadlines: Vec<(u64, u64)>,
+    /// For each store: whether a command waits in it.
+    store_waits: Vec<bool>,
     database_deadlines: Vec<u64>,
     pairs: PairMemo,
     moves: Memo,
+    /// By client, or store, and milliseconds: where in `aged` it stands what becomes of it when they pass.
+    client_times: PairMemo,
+    store_times: PairMemo,
+    /// Parts, and the numbers of what they tell.
+    aged: Vec<(u32, u32)>,
+    /// What several parts tell in one action.
+    together: Memo,
     effects: Vec<Effect>,
     judged: PairMemo,
     /// For each judge: whether it sees the goal; 2: not known.
@@ -170,6 +184,7 @@ impl Parts {
     pub fn new(setup: Arc<Setup>, bounds: &Bounds, goal: &Goal) -> Parts {
         let mut parts = Parts {
             reads: Reads::of(&setup),
+            symmetry: Symmetry::of(&setup, bounds, goal),
             rules: Rules::new(setup, bounds),
             bounds: bounds.clone(),
             goal: goal.clone(),
@@ -186,10 +201,15 @@ impl Parts {
             after: Vec::new(),
             views: Vec::new(),
             store_deadlines: Vec::new(),
+            store_waits: Vec::new(),
             database_deadlines: Vec::new(),
             pairs: PairMemo::default(),
             moves: Memo::default(),
-            effects: Vec::new(),
+            client_times: PairMemo::default(),
+            store_times: PairMemo::default(),
+            aged: Vec::new(),
+            together: Memo::default(),
+            effects: vec![Effect::default()],
             judged: PairMemo::default(),
             breaks: Vec::new(),
             reached: PairMemo::default(),
@@ -234,6 +254,9 @@ impl Parts {
     /// The fields of a world and its judge, budgets unused.
     pub fn number(&mut self, mut world: World, mut judge: Judge, budgets: usize) -> Vec<u32> {
         self.store_count = world.stores.len();
+        if !world.network.is_empty() {
+            self.symmetry = None;
+        }
         self.forget(&mut world);
         self.forget_told(&mut judge);
         let mut fields = Vec::new();
@@ -264,7 +287,12 @@ impl Parts {
 
     fn number_judge(&mut self, judge: Judge) -> u32 {
         let number = self.judges.number(judge);
-        self.breaks.resize(self.judges.things.len(), 2);
+        if self.breaks.len() < self.judges.things.len() {
+            self.breaks.push(2);
+            if let Some(symmetry) = &mut self.symmetry {
+                symmetry.see_judge(&self.judges.things[number as usize]);
+            }
+        }
         number
     }
 
@@ -277,6 +305,10 @@ impl Parts {
             let keys = store.keys().filter_map(|(_, state)| state.remaining).min();
             let lapse = keys.map_or(u64::MAX, |remaining| remaining + 1);
             self.store_deadlines.push((next, lapse));
+            self.store_waits.push(store.has_waits());
+            if let Some(symmetry) = &mut self.symmetry {
+                symmetry.see_store(&self.stores.things[number]);
+            }
         }
         for number in self.database_deadlines.len()..self.databases.things.len() {
             let next = self.databases.things[number].next_deadline();
@@ -285,6 +317,9 @@ impl Parts {
         for number in self.views.len()..self.clients.things.len() {
             let (place, client) = self.clients.things[number].clone();
             self.views.push(self.view_of(place, &client));
+            if let Some(symmetry) = &mut self.symmetry {
+                symmetry.see_client(place, &client);
+            }
         }
     }
 
@@ -313,6 +348,7 @@ impl Parts {
             crashed: client.place == Place::Crashed,
             is_tired: client.attempt > rounds.saturating_add(self.bounds.attempts),
             wakes: client.next_wake().unwrap_or(u64::MAX),
+            waits: matches!(client.place, Place::Blocked { .. }) || client.console_waits,
             counts_down: self.rules.checks_beliefs
                 && client
                     .beliefs
@@ -412,6 +448,11 @@ impl Parts {
     /// What a move does in the world of these fields, as a number for [`Parts::effect`]; `None` where it is not possible.
     #[inline]
     pub fn apply(&mut self, chosen: Move, fields: &[u32], shifts: u32) -> Option<u32> {
+        if let Move::Time(kind) = chosen
+            && let Some(found) = self.pass_time(kind, fields)
+        {
+            return Some(found);
+        }
         let pair = self.pair(chosen, fields);
         let found = match pair.and_then(|(first, second)| self.pairs.get(first, second)) {
             Some(found) => found,
@@ -476,6 +517,127 @@ impl Parts {
         });
         self.key = key;
         found
+    }
+
+    // Time.
+
+    /// Lets time pass for each part by itself, where nothing waits for anything but time; else it is a move like any other. What
+    /// it does stands in the first effect until the next time.
+    fn pass_time(&mut self, kind: usize, fields: &[u32]) -> Option<u32> {
+        let waits = |number: &u32| self.views[*number as usize].waits;
+        let store_waits = |number: &u32| self.store_waits[*number as usize];
+        let is_simple = self.store_count == 1
+            && fields[NETWORK] == 0
+            && self.database_deadlines[fields[DATABASE] as usize] == u64::MAX
+            && !self.clients_of(fields).iter().any(waits)
+            && !self.stores_of(fields).iter().any(store_waits);
+        if !is_simple {
+            return None;
+        }
+        let milliseconds = match kind {
+            0 => self.next_deadline(fields)?.0,
+            _ => next_end_of_belief(&self.world(fields))?,
+        };
+        let short = u32::try_from(milliseconds).ok()?;
+        let mut changes = std::mem::take(&mut self.effects[0].changes);
+        changes.clear();
+        let mut told = std::mem::take(&mut self.key);
+        told.clear();
+        let parts = self.clients_at() + self.client_count();
+        for (field, number) in fields.iter().enumerate().take(parts).skip(STORES) {
+            let (after, tells) = self.aged(field, *number, short);
+            if after != *number {
+                changes.push((field, after));
+            }
+            if tells != 0 {
+                told.push(tells);
+            }
+        }
+        if self.reads.clock {
+            let now = *self.clocks.get(fields[CLOCK]) + milliseconds;
+            changes.push((CLOCK, self.clocks.number(now)));
+        }
+        let told_together = self.told_together(&told);
+        self.key = told;
+        self.effects[0] = Effect {
+            changes,
+            told: told_together,
+            actions: 1,
+        };
+        Some(0)
+    }
+
+    /// What becomes of a store or a client when time passes, and what that tells.
+    fn aged(&mut self, field: usize, number: u32, milliseconds: u32) -> (u32, u32) {
+        let is_store = field < self.clients_at();
+        let memo = if is_store {
+            &self.store_times
+        } else {
+            &self.client_times
+        };
+        if let Some(place) = memo.get(number, milliseconds) {
+            return self.aged[place as usize];
+        }
+        let (after, tells) = self.age(field, number, milliseconds);
+        let place = self.aged.len() as u32;
+        self.aged.push((after, tells));
+        let memo = if is_store {
+            &mut self.store_times
+        } else {
+            &mut self.client_times
+        };
+        memo.put(number, milliseconds, place);
+        (after, tells)
+    }
+
+    /// Lets time pass in a world in which it changes nothing but this part.
+    fn age(&mut self, field: usize, number: u32, milliseconds: u32) -> (u32, u32) {
+        let inert = |declaration| Arc::new(Client::new(declaration));
+        let clients_at = self.clients_at();
+        let mut world = World {
+            now: 0,
+            stores: vec![Store::default(); self.store_count],
+            database: Database::default(),
+            gateway: Gateway::default(),
+            clients: self.setup().clients.iter().map(inert).collect(),
+            network: Vec::new(),
+        };
+        match field.checked_sub(clients_at) {
+            None => world.stores[field - STORES] = self.stores.get(number).clone(),
+            Some(place) => world.clients[place] = self.clients.get(number).1.clone(),
+        }
+        let milliseconds = u64::from(milliseconds);
+        let action = Action::Advance { milliseconds };
+        let (mut after, events) = step(self.setup(), &world, &action);
+        self.forget(&mut after);
+        let tells = self.number_told(vec![events], &after);
+        let number = match field.checked_sub(clients_at) {
+            None => self.stores.number(after.stores[field - STORES].clone()),
+            Some(place) => self.clients.number((place, after.clients[place].clone())),
+        };
+        self.view_new_parts();
+        (number, tells)
+    }
+
+    /// The number of what several parts tell, in their order.
+    fn told_together(&mut self, told: &[u32]) -> u32 {
+        match told {
+            [] => 0,
+            [one] => *one,
+            several => {
+                if let Some(known) = self.together.get(several) {
+                    return known;
+                }
+                let parts = several.iter().map(|told| self.told.get(*told));
+                let events = parts.flatten().flatten().cloned().collect();
+                let number = self.told.number(vec![events]);
+                if self.after.len() <= number as usize {
+                    self.after.push(self.after[several[0] as usize].clone());
+                }
+                self.together.put(several, number);
+                number
+            }
+        }
     }
 
     /// The same by all parts of the world.
@@ -582,6 +744,11 @@ impl Parts {
                 return WIDE;
             }
         }
+        if let Move::Step(client) = chosen
+            && !self.is_the_same_elsewhere(client, fields, &changed)
+        {
+            self.fail_symmetry();
+        }
         let told = self.number_told(events, &world);
         self.effects.push(Effect {
             changes,
@@ -612,6 +779,173 @@ impl Parts {
             self.after.push(Some(world.clone()));
         }
         number
+    }
+
+    // Places.
+
+    /// Whether clients may change places.
+    #[inline]
+    pub fn has_symmetry(&self) -> bool {
+        self.symmetry.is_some()
+    }
+
+    /// Whether that turned out to be wrong.
+    pub fn symmetry_failed(&self) -> bool {
+        self.symmetry
+            .as_ref()
+            .is_some_and(|symmetry| symmetry.failed)
+    }
+
+    fn fail_symmetry(&mut self) {
+        if let Some(symmetry) = &mut self.symmetry {
+            symmetry.failed = true;
+        }
+    }
+
+    /// Puts clients into the places in which the world stands for all that differ in nothing else.
+    pub fn place(&mut self, fields: &mut [u32]) {
+        let Some(symmetry) = &self.symmetry else {
+            return;
+        };
+        let clients = self.clients_of(fields);
+        let way = symmetry.way_of(clients, self.stores_of(fields), fields[JUDGE]);
+        if way != 0 {
+            self.place_by(way, fields);
+            fields[JUDGE] = self.placed_judge(way, fields[JUDGE]);
+        }
+    }
+
+    /// Puts clients into other places, but not in the judge's memory.
+    fn place_by(&mut self, way: u32, fields: &mut [u32]) {
+        let clients_at = self.clients_at();
+        let mut placed = Vec::with_capacity(self.client_count());
+        for place in 0..self.client_count() {
+            placed.push(self.placed_client(way, place, fields[clients_at + place]));
+        }
+        for (to, number) in placed {
+            fields[clients_at + to] = number;
+        }
+        for number in &mut fields[STORES..clients_at] {
+            *number = self.placed_store(way, *number);
+        }
+    }
+
+    fn placed_client(&mut self, way: u32, place: usize, number: u32) -> (usize, u32) {
+        let Some(symmetry) = &mut self.symmetry else {
+            return (place, number);
+        };
+        let to = symmetry.ways[way as usize][place];
+        if let Some(known) = symmetry.clients.get(way, number) {
+            return (to, known);
+        }
+        let Some(client) = symmetry.place_client(way, &self.clients.get(number).1) else {
+            symmetry.failed = true;
+            return (to, number);
+        };
+        let placed = self.clients.number((to, Arc::new(client)));
+        if let Some(symmetry) = &mut self.symmetry {
+            symmetry.clients.put(way, number, placed);
+        }
+        self.view_new_parts();
+        (to, placed)
+    }
+
+    fn placed_store(&mut self, way: u32, number: u32) -> u32 {
+        let Some(symmetry) = &mut self.symmetry else {
+            return number;
+        };
+        if let Some(known) = symmetry.stores.get(way, number) {
+            return known;
+        }
+        let Some(store) = symmetry.place_store(way, self.stores.get(number)) else {
+            symmetry.failed = true;
+            return number;
+        };
+        let placed = self.stores.number(store);
+        if let Some(symmetry) = &mut self.symmetry {
+            symmetry.stores.put(way, number, placed);
+        }
+        self.view_new_parts();
+        placed
+    }
+
+    fn placed_judge(&mut self, way: u32, number: u32) -> u32 {
+        let Some(symmetry) = &self.symmetry else {
+            return number;
+        };
+        if let Some(known) = symmetry.judges.get(way, number) {
+            return known;
+        }
+        let judge = symmetry.place_judge(way, self.judges.get(number));
+        let placed = self.number_judge(judge);
+        if let Some(symmetry) = &mut self.symmetry {
+            symmetry.judges.put(way, number, placed);
+        }
+        placed
+    }
+
+    /// Whether a client's step did what it would do in every other place: by the command where values are opaque to it, else
+    /// by trial. `after` are the fields that it led to.
+    fn is_the_same_elsewhere(&mut self, client: usize, fields: &[u32], after: &[u32]) -> bool {
+        let Some(symmetry) = &self.symmetry else {
+            return true;
+        };
+        let is_name = |text: &[u8]| symmetry.is_name(text);
+        let knows_nobody = self.databases.get(after[DATABASE]).knows_nobody(&is_name)
+            && self.gateways.get(after[GATEWAY]).knows_nobody(&is_name);
+        let state = &self.clients.get(fields[self.clients_at() + client]).1;
+        let names_somebody = |variable: &str| match state.variables.get(variable) {
+            Some(Text(text)) => is_name(text),
+            _ => false,
+        };
+        let variable_of = |argument: &Argument| match argument {
+            Argument::Variable(name) => names_somebody(name),
+            _ => false,
+        };
+        let request = state
+            .current_step()
+            .and_then(|step| self.rules.request(client, step));
+        let (is_wrong, needs_trial) = match request {
+            Some(Request::Store(_, arguments)) => {
+                let is_opaque = match arguments.first() {
+                    Some(Argument::Literal(word)) => Symmetry::is_opaque(word),
+                    _ => false,
+                };
+                (false, !is_opaque)
+            }
+            Some(Request::Database(Ok(statement))) => {
+                let mut variables = statement.variables().iter();
+                (variables.any(|name| names_somebody(name)), false)
+            }
+            Some(Request::Gateway(arguments)) => (arguments.iter().any(variable_of), false),
+            _ => (false, false),
+        };
+        if !knows_nobody || is_wrong {
+            return false;
+        }
+        let ways = symmetry.ways.len() as u32;
+        !needs_trial || (1..ways).all(|way| self.is_the_same_by(way, client, fields, after))
+    }
+
+    fn is_the_same_by(&mut self, way: u32, client: usize, fields: &[u32], after: &[u32]) -> bool {
+        let (mut before, mut expected) = (fields.to_vec(), after.to_vec());
+        self.place_by(way, &mut before);
+        self.place_by(way, &mut expected);
+        let symmetry = self.symmetry.as_ref();
+        let Some(to) = symmetry.map(|symmetry| symmetry.ways[way as usize][client]) else {
+            return true;
+        };
+        let world = self.world(&before);
+        let operator = self.operator(&before);
+        let actions = self.rules.actions(Move::Step(to), &world, operator, 0);
+        let Some([action]) = actions.as_deref() else {
+            return false;
+        };
+        let mut world = step(self.setup(), &world, action).0;
+        self.forget(&mut world);
+        let mut got = Vec::new();
+        self.number_parts(&world, operator, &mut got);
+        got[..JUDGE] == expected[..JUDGE] && got[STORES..] == expected[STORES..got.len()]
     }
 
     // Judges.

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::Outcome;
 use super::bounds::{Finds, Goal};
-use super::engine::Engine;
+use super::engine::{Cost, Engine};
+use super::moves::Move;
 use crate::property::Verdict;
 use crate::scenario::{self, Reading, found};
 use crate::sim::action::Action;
@@ -15,14 +16,24 @@ use crate::timeline::{Moment, Timeline};
 /// How many worlds may be gone through once more to find every shortest schedule; beyond that only one is shown.
 const MOST_WORLDS: usize = 1_000_000;
 
+/// How many worlds on shortest ways are told apart, clients in each place.
+const MOST_NODES: usize = 50_000;
+
 /// How many ways may be looked at.
 const MOST_WAYS: usize = 100_000;
 
-/// A step of a way: from this world, by a move of this client.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Edge {
-    from: u32,
-    client: Option<usize>,
+/// The client that acted last.
+type Actor = Option<usize>;
+
+/// A world on a shortest way, clients in the places in which the schedule has them.
+struct Node {
+    fields: Vec<u32>,
+    cost: Cost,
+    is_goal: bool,
+    /// The worlds before, and the moves that lead here.
+    before: Vec<(usize, Move)>,
+    /// By the client that acted last: how often client changed until here, at least.
+    changes: BTreeMap<Actor, u32>,
 }
 
 /// The shortest schedules that lead to these worlds, those that change client less often first.
@@ -32,18 +43,22 @@ pub(super) fn schedules(
     goals: &[u32],
     most: usize,
 ) -> Vec<Vec<Action>> {
-    let ways = match engine.worlds.len() <= MOST_WORLDS {
-        true => shortest_ways(engine, goals, most),
+    let wanted = match engine.worlds.len() <= MOST_WORLDS {
+        true => on_shortest_ways(engine, goals),
         false => goals
             .iter()
             .take(1)
-            .map(|goal| chain(engine, *goal))
+            .flat_map(|goal| chain(engine, *goal))
             .collect(),
     };
-    ways.iter().map(|way| actions(engine, start, way)).collect()
+    let nodes = nodes_on_ways(engine, &wanted, goals);
+    let ways = ways(&nodes, most);
+    ways.iter()
+        .map(|way| actions(engine, start, &nodes, way))
+        .collect()
 }
 
-/// The way by which a world was first reached, the first world first.
+/// The worlds of the way by which a world was first reached.
 fn chain(engine: &Engine, goal: u32) -> Vec<u32> {
     let mut way = vec![goal];
     let mut at = goal;
@@ -51,21 +66,121 @@ fn chain(engine: &Engine, goal: u32) -> Vec<u32> {
         at = engine.worlds.origin(at).parent;
         way.push(at);
     }
-    way.reverse();
     way
 }
 
-/// Every way from the first world to the goals on which each world is reached at its cost, fewest changes of client first.
-fn shortest_ways(engine: &mut Engine, goals: &[u32], most: usize) -> Vec<Vec<u32>> {
-    let edges = edges_to(engine, goals);
-    let changes = changes_to(engine, &edges);
+/// Every world on a way to the goals on which each is reached at its cost.
+fn on_shortest_ways(engine: &mut Engine, goals: &[u32]) -> BTreeSet<u32> {
+    let best = goals.iter().map(|goal| engine.cost(*goal)).max();
+    let mut all: Vec<(u32, u32)> = Vec::new();
+    let (mut fields, mut words) = (Vec::new(), Vec::new());
+    for world in 0..engine.worlds.len() as u32 {
+        let cost = engine.cost(world);
+        if Some(cost) >= best {
+            continue;
+        }
+        engine.worlds.unpack(world, &mut fields);
+        for successor in engine.successors(&fields) {
+            engine.canonical(&successor.fields, &mut words);
+            let deeper = cost.1 + u32::from(successor.actions);
+            let found = engine.worlds.find(&words);
+            if let Some(to) = found.filter(|to| engine.cost(*to).1 == deeper) {
+                all.push((to, world));
+            }
+        }
+    }
+    crate::sorted::sort(&mut all);
+    let mut wanted = BTreeSet::new();
+    let mut open: Vec<u32> = goals.to_vec();
+    while let Some(to) = open.pop() {
+        if wanted.insert(to) {
+            let first = all.partition_point(|(other, _)| *other < to);
+            let own = all[first..].iter().take_while(|(other, _)| *other == to);
+            open.extend(own.map(|(_, from)| *from));
+        }
+    }
+    wanted
+}
+
+/// The wanted worlds as they are reached from the first, in the order of their costs.
+fn nodes_on_ways(engine: &mut Engine, wanted: &BTreeSet<u32>, goals: &[u32]) -> Vec<Node> {
+    let mut nodes = vec![Node {
+        fields: engine.first_fields().to_vec(),
+        cost: (0, 0),
+        is_goal: goals.contains(&0),
+        before: Vec::new(),
+        changes: BTreeMap::from([(None, 0)]),
+    }];
+    let mut known = BTreeMap::from([(nodes[0].fields.clone(), 0)]);
+    let mut open = BTreeSet::from([((0, 0), 0)]);
+    let mut words = Vec::new();
+    while let Some((cost, place)) = open.pop_first() {
+        nodes[place].changes = changes(&nodes, place);
+        if nodes[place].is_goal {
+            continue;
+        }
+        let fields = nodes[place].fields.clone();
+        for successor in engine.successors(&fields) {
+            engine.canonical(&successor.fields, &mut words);
+            let found = engine.worlds.find(&words);
+            let Some(world) = found.filter(|world| wanted.contains(world)) else {
+                continue;
+            };
+            let reached = engine.cost(world);
+            if reached.1 != cost.1 + u32::from(successor.actions) {
+                continue;
+            }
+            let to = match known.get(&successor.fields) {
+                Some(to) => *to,
+                None if nodes.len() >= MOST_NODES => continue,
+                None => {
+                    let to = nodes.len();
+                    known.insert(successor.fields.clone(), to);
+                    open.insert((reached, to));
+                    nodes.push(Node {
+                        fields: successor.fields,
+                        cost: reached,
+                        is_goal: goals.contains(&world),
+                        before: Vec::new(),
+                        changes: BTreeMap::new(),
+                    });
+                    to
+                }
+            };
+            nodes[to].before.push((place, successor.by));
+        }
+    }
+    nodes
+}
+
+fn changes(nodes: &[Node], place: usize) -> BTreeMap<Actor, u32> {
+    let mut changes = nodes[place].changes.clone();
+    for (from, by) in &nodes[place].before {
+        for (actor, count) in &nodes[*from].changes {
+            let count = count + changed(*actor, by.client());
+            let least = changes.entry(by.client().or(*actor)).or_insert(count);
+            *least = count.min(*least);
+        }
+    }
+    changes
+}
+
+/// Whether it is another client that acts.
+fn changed(before: Actor, after: Actor) -> u32 {
+    u32::from(matches!((before, after), (Some(before), Some(after)) if before != after))
+}
+
+/// Ways as nodes and moves, from the first world to a goal; those with fewest changes of client first.
+fn ways(nodes: &[Node], most: usize) -> Vec<Vec<(usize, Move)>> {
     let mut ways = Vec::new();
-    // Ways from the goal back, the least changes in all first.
+    // From the goals back, the least changes in all first.
     let mut heap = BinaryHeap::new();
-    let mut steps: Vec<(u32, usize)> = Vec::new();
-    for goal in goals {
-        for (actor, before) in changes.get(goal).into_iter().flatten() {
-            steps.push((*goal, usize::MAX));
+    let mut steps: Vec<(usize, Move, usize)> = Vec::new();
+    let goals = nodes.iter().enumerate().filter(|(_, node)| node.is_goal);
+    let cheapest = goals.clone().map(|(_, node)| node.cost).min();
+    for (place, node) in goals.filter(|(_, node)| Some(node.cost) == cheapest) {
+        for (actor, before) in &node.changes {
+            steps.push((place, Move::ReseedWrite, usize::MAX));
             heap.push(Reverse((*before, steps.len() - 1, *actor, 0)));
         }
     }
@@ -75,25 +190,18 @@ fn shortest_ways(engine: &mut Engine, goals: &[u32], most: usize) -> Vec<Vec<u32
         if ways.len() >= most || looked_at > MOST_WAYS {
             break;
         }
-        let world = steps[step].0;
-        if world == 0 {
-            let way = way_from(&steps, step);
-            if !ways.contains(&way) {
-                ways.push(way);
-            }
+        let place = steps[step].0;
+        if place == 0 {
+            ways.push(way_from(&steps, step));
             continue;
         }
-        for edge in edges.get(&world).into_iter().flatten() {
-            for (earlier, before) in changes.get(&edge.from).into_iter().flatten() {
-                let changed = match edge.client {
-                    None if *earlier == actor => 0,
-                    Some(client) if Some(client) == actor => {
-                        u32::from(earlier.is_some_and(|earlier| earlier != client))
-                    }
-                    _ => continue,
-                };
-                let after = after + changed;
-                steps.push((edge.from, step));
+        for (from, by) in &nodes[place].before {
+            for (earlier, before) in &nodes[*from].changes {
+                if by.client().or(*earlier) != actor {
+                    continue;
+                }
+                let after = after + changed(*earlier, by.client());
+                steps.push((*from, *by, step));
                 heap.push(Reverse((before + after, steps.len() - 1, *earlier, after)));
             }
         }
@@ -101,117 +209,31 @@ fn shortest_ways(engine: &mut Engine, goals: &[u32], most: usize) -> Vec<Vec<u32
     ways
 }
 
-fn way_from(steps: &[(u32, usize)], mut step: usize) -> Vec<u32> {
+fn way_from(steps: &[(usize, Move, usize)], mut step: usize) -> Vec<(usize, Move)> {
     let mut way = Vec::new();
-    while step != usize::MAX {
-        way.push(steps[step].0);
-        step = steps[step].1;
-    }
-    way
-}
-
-/// For every world on a shortest way, the steps that lead to it at its cost.
-fn edges_to(engine: &mut Engine, goals: &[u32]) -> BTreeMap<u32, BTreeSet<Edge>> {
-    let best = goals.iter().map(|goal| engine.cost(*goal)).max();
-    let mut all: Vec<(u32, Edge)> = Vec::new();
-    let (mut fields, mut words) = (Vec::new(), Vec::new());
-    for world in 0..engine.worlds.len() as u32 {
-        let (faults, depth) = engine.cost(world);
-        if Some((faults, depth)) >= best {
-            continue;
+    loop {
+        let (place, by, next) = steps[step];
+        if next == usize::MAX {
+            return way;
         }
-        engine.worlds.unpack(world, &mut fields);
-        for successor in engine.successors(&fields) {
-            engine.canonical(&successor.fields, &mut words);
-            let found = engine.worlds.find(&words);
-            let deeper = depth + u32::from(successor.actions);
-            if let Some(to) = found.filter(|to| engine.cost(*to).1 == deeper) {
-                let client = successor.by.client();
-                all.push((
-                    to,
-                    Edge {
-                        from: world,
-                        client,
-                    },
-                ));
-            }
-        }
+        way.push((place, by));
+        step = next;
     }
-    crate::sorted::sort(&mut all);
-    let mut edges: BTreeMap<u32, BTreeSet<Edge>> = BTreeMap::new();
-    let mut wanted: Vec<u32> = goals.to_vec();
-    while let Some(to) = wanted.pop() {
-        if edges.contains_key(&to) {
-            continue;
-        }
-        let first = all.partition_point(|(other, _)| *other < to);
-        let own = all[first..].iter().take_while(|(other, _)| *other == to);
-        let own: BTreeSet<Edge> = own.map(|(_, edge)| *edge).collect();
-        wanted.extend(own.iter().map(|edge| edge.from));
-        edges.insert(to, own);
-    }
-    edges
-}
-
-type Actor = Option<usize>;
-
-/// For every world on a shortest way and every client that may have acted last: how often client changed until then, at least.
-fn changes_to(
-    engine: &Engine,
-    edges: &BTreeMap<u32, BTreeSet<Edge>>,
-) -> BTreeMap<u32, BTreeMap<Actor, u32>> {
-    let mut order: Vec<u32> = edges.keys().copied().collect();
-    crate::sorted::sort_by_key(&mut order, |world| engine.cost(*world));
-    let mut changes: BTreeMap<u32, BTreeMap<Actor, u32>> = BTreeMap::new();
-    changes.entry(0).or_default().insert(None, 0);
-    for world in order {
-        let mut own = changes.remove(&world).unwrap_or_default();
-        for edge in edges.get(&world).into_iter().flatten() {
-            for (actor, count) in changes.get(&edge.from).into_iter().flatten() {
-                let changed =
-                    matches!((edge.client, actor), (Some(client), Some(actor)) if client != *actor);
-                let count = count + u32::from(changed);
-                let least = own.entry(edge.client.or(*actor)).or_insert(count);
-                *least = count.min(*least);
-            }
-        }
-        changes.insert(world, own);
-    }
-    changes
 }
 
 /// The actions of a way, in the ordinary world.
-fn actions(engine: &mut Engine, start: &Moment, way: &[u32]) -> Vec<Action> {
+fn actions(engine: &Engine, start: &Moment, nodes: &[Node], way: &[(usize, Move)]) -> Vec<Action> {
     let mut world = start.world.clone();
-    let mut fields = engine.first_fields().to_vec();
-    let mut actor = None;
     let mut all = Vec::new();
-    let mut words = Vec::new();
-    for next in way.iter().skip(1) {
-        let target = engine.worlds.words_of(*next).to_vec();
-        let mut moves = engine.successors(&fields);
-        moves.retain(|successor| {
-            engine.canonical(&successor.fields, &mut words);
-            words == target
-        });
-        let same_client = moves.iter().position(|successor| {
-            let client = successor.by.client();
-            client.is_none_or(|client| Some(client) == actor)
-        });
-        if moves.is_empty() {
-            break;
-        }
-        let successor = moves.swap_remove(same_client.unwrap_or(0));
-        let (chosen, after) = (successor.by, successor.fields);
-        let operator = engine.parts.operator(&fields);
-        let shifts = engine.shifts(&fields);
-        let chosen_actions = engine.parts.rules.actions(chosen, &world, operator, shifts);
-        for action in chosen_actions.into_iter().flatten() {
+    for (place, by) in way {
+        let fields = &nodes[*place].fields;
+        let operator = engine.parts.operator(fields);
+        let shifts = engine.shifts(fields);
+        let chosen = engine.parts.rules.actions(*by, &world, operator, shifts);
+        for action in chosen.into_iter().flatten() {
             world = step(&engine.parts.rules.setup, &world, &action).0;
             all.push(action);
         }
-        actor = chosen.client().or(actor);
-        fields = after;
     }
     all
 }

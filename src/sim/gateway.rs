@@ -45,6 +45,14 @@ impl Gateway {
         &self.charges
     }
 
+    /// Whether no charge names one of these.
+    pub fn knows_nobody(&self, is_name: &dyn Fn(&[u8]) -> bool) -> bool {
+        self.charges.iter().all(|charge| {
+            let key = charge.idempotency_key.as_ref();
+            !is_name(charge.order.as_bytes()) && !key.is_some_and(|key| is_name(key.as_bytes()))
+        })
+    }
+
     /// The gateway's name for the charge at this place: `ch-1` is the first.
     pub fn name_of(place: usize) -> String {
         format!("ch-{}", place + 1)

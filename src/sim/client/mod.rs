@@ -329,6 +329,30 @@ impl Client {
         }
     }
 
+    /// The client with other names in its variables: a text that `rename` knows is replaced. `None` where that is not all that
+    /// there is to it: a name is a lock or an order, or it has a reply before it that it has not seen.
+    pub fn renamed(&self, rename: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Client> {
+        let is_known = |name: &[u8]| rename(name).is_some();
+        let order = self.order.as_ref().map(|order| order.as_bytes());
+        let is_more = self.beliefs.keys().any(|key| is_known(key))
+            || order.is_some_and(is_known)
+            || self.ballots.keys().any(|key| is_known(key))
+            || !self.inbox.is_empty()
+            || matches!(self.place, Place::InFlight { .. });
+        if is_more {
+            return None;
+        }
+        let mut client = self.clone();
+        for value in client.variables.values_mut() {
+            if let Value::Text(text) = value
+                && let Some(renamed) = rename(text)
+            {
+                *text = renamed;
+            }
+        }
+        Some(client)
+    }
+
     /// Where it is, in a few words: `before write`, `paused before write`, `paused after write`, `waits at write`,
     /// `sleeps 100 ms`, `done`, `stopped`, `crashed`, `console only`; and `, believes lock:sku-1` for each belief.
     pub fn state_in_words(&self, protocol: Option<&Protocol>) -> String {

@@ -251,6 +251,20 @@ impl Database {
             .is_some_and(|session| session.transaction.is_some())
     }
 
+    /// Whether no connection has anything of its own here, and no value is one of these names.
+    pub fn knows_nobody(&self, is_name: &dyn Fn(&[u8]) -> bool) -> bool {
+        let state = &self.state;
+        let is_free = state.sessions.is_empty()
+            && state.locks.is_empty()
+            && state.waiting.is_empty()
+            && state.named.is_empty();
+        let rows = state.tables.iter().flat_map(|table| &table.rows);
+        is_free
+            && rows
+                .flat_map(|(_, values)| values.iter())
+                .all(|value| !matches!(value, Value::Text(text) if is_name(text.as_bytes())))
+    }
+
     /// Forgets what sessions keep only for ROW_COUNT(), and only for LAST_INSERT_ID(): for a search through a scenario in which
     /// nothing calls them, so that databases that nothing can tell apart are equal.
     pub fn forget_unread(&mut self, row_count: bool, last_insert_id: bool) {

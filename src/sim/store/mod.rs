@@ -378,11 +378,47 @@ impl Store {
         self.keyspace.get(key).cloned()
     }
 
+    /// The store with other names in its strings: a string that `rename` knows is replaced. `None` where that is not all that there
+    /// is to it: a name is a key or within a collection, a connection has a transaction, a subscription or a wait, or there are
+    /// replicas.
+    pub fn renamed(&self, rename: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Store> {
+        let is_alone = *self.replication == replication::Replication::default();
+        if !self.connections.is_empty() || !self.waits.is_empty() || !is_alone {
+            return None;
+        }
+        let mut store = self.clone();
+        for (key, state) in self.keyspace.iter() {
+            let renamed = state.value.as_string().and_then(rename);
+            let is_within = state.value.as_string().is_none()
+                && state
+                    .value
+                    .parts()
+                    .iter()
+                    .any(|part| rename(part).is_some());
+            if is_within || rename(key).is_some() {
+                return None;
+            }
+            if let Some(renamed) = renamed {
+                let state = KeyState {
+                    value: Value::string(renamed),
+                    remaining: state.remaining,
+                };
+                store.keyspace.replace(key, Some(state));
+            }
+        }
+        Some(store)
+    }
+
     /// The smallest remaining time in milliseconds, of keys and of blocked commands; when one more
     /// than that has passed, something lapses.
     pub fn next_deadline(&self) -> Option<u64> {
         let waits = self.waits.iter().filter_map(|wait| wait.remaining).min();
         self.keyspace.next_deadline().into_iter().chain(waits).min()
+    }
+
+    /// Whether any command waits.
+    pub fn has_waits(&self) -> bool {
+        !self.waits.is_empty()
     }
 
     /// The blocked command of a connection, as it was sent; `None` where it waits for nothing.
