@@ -28,11 +28,19 @@ pub enum Budget {
     LateReplies,
     /// The request of a step stays under way for a while.
     LateRequests,
+    /// A key is evicted, as memory is full.
+    Evictions,
+    /// A Redis-like server crashes.
+    ServerCrashes,
+    /// A crashed server starts again, with its data or without.
+    ServerRestarts,
+    /// A replica becomes the primary.
+    Failovers,
 }
 
 impl Budget {
     /// All of them, in the order in which the text prints them.
-    pub const ALL: [Budget; 11] = [
+    pub const ALL: [Budget; 15] = [
         Budget::Lapses,
         Budget::Shifts,
         Budget::Expiries,
@@ -44,6 +52,10 @@ impl Budget {
         Budget::LostRequests,
         Budget::LateReplies,
         Budget::LateRequests,
+        Budget::Evictions,
+        Budget::ServerCrashes,
+        Budget::ServerRestarts,
+        Budget::Failovers,
     ];
 
     /// What the text calls it.
@@ -60,6 +72,10 @@ impl Budget {
             Budget::LostRequests => "lost requests",
             Budget::LateReplies => "late replies",
             Budget::LateRequests => "late requests",
+            Budget::Evictions => "evictions",
+            Budget::ServerCrashes => "server crashes",
+            Budget::ServerRestarts => "server restarts",
+            Budget::Failovers => "failovers",
         }
     }
 
@@ -77,6 +93,12 @@ impl Budget {
             Budget::LostRequests => "the request of a step is lost",
             Budget::LateReplies => "the reply to a step comes late",
             Budget::LateRequests => "the request of a step comes late",
+            Budget::Evictions => "a full server evicts a key",
+            Budget::ServerCrashes => "a server crashes",
+            Budget::ServerRestarts => "a crashed server starts again, with its data or without",
+            Budget::Failovers => {
+                "a replica becomes the primary, and what it had not received is lost"
+            }
         }
     }
 
@@ -87,7 +109,7 @@ impl Budget {
 
     /// Whether the text can say to which keys it may happen.
     pub fn takes_keys(self) -> bool {
-        matches!(self, Budget::Expiries | Budget::Wipes)
+        matches!(self, Budget::Expiries | Budget::Wipes | Budget::Evictions)
     }
 }
 
@@ -148,10 +170,20 @@ pub struct Bounds {
     pub late_replies: u32,
     /// How many requests may come late.
     pub late_requests: u32,
+    /// How many keys may be evicted.
+    pub evictions: u32,
+    /// How many servers may crash.
+    pub server_crashes: u32,
+    /// How many crashed servers may start again.
+    pub server_restarts: u32,
+    /// How often a replica may become the primary.
+    pub failovers: u32,
     /// The keys that may expire at once; empty: every watched lock.
     pub expiring_keys: Vec<Vec<u8>>,
     /// The keys that may be lost; empty: every watched lock and counter.
     pub wiped_keys: Vec<Vec<u8>>,
+    /// The keys that may be evicted; empty: every watched lock and counter.
+    pub evicted_keys: Vec<Vec<u8>>,
     /// The longest schedule; `None`: however long.
     pub steps: Option<u32>,
     /// How many attempts a client may begin beyond one for each of its runs.
@@ -202,8 +234,13 @@ impl Bounds {
             lost_requests: 0,
             late_replies: 0,
             late_requests: 0,
+            evictions: 0,
+            server_crashes: 0,
+            server_restarts: 0,
+            failovers: 0,
             expiring_keys: Vec::new(),
             wiped_keys: Vec::new(),
+            evicted_keys: Vec::new(),
             steps: None,
             attempts: ATTEMPTS,
             worlds: WORLDS,
@@ -226,6 +263,10 @@ impl Bounds {
             Budget::LostRequests => self.lost_requests,
             Budget::LateReplies => self.late_replies,
             Budget::LateRequests => self.late_requests,
+            Budget::Evictions => self.evictions,
+            Budget::ServerCrashes => self.server_crashes,
+            Budget::ServerRestarts => self.server_restarts,
+            Budget::Failovers => self.failovers,
         }
     }
 
@@ -243,6 +284,10 @@ impl Bounds {
             Budget::LostRequests => &mut self.lost_requests,
             Budget::LateReplies => &mut self.late_replies,
             Budget::LateRequests => &mut self.late_requests,
+            Budget::Evictions => &mut self.evictions,
+            Budget::ServerCrashes => &mut self.server_crashes,
+            Budget::ServerRestarts => &mut self.server_restarts,
+            Budget::Failovers => &mut self.failovers,
         }
     }
 
@@ -251,6 +296,7 @@ impl Bounds {
         match budget {
             Budget::Expiries => &self.expiring_keys,
             Budget::Wipes => &self.wiped_keys,
+            Budget::Evictions => &self.evicted_keys,
             _ => &[],
         }
     }
@@ -260,6 +306,7 @@ impl Bounds {
         match budget {
             Budget::Expiries => self.expiring_keys = keys,
             Budget::Wipes => self.wiped_keys = keys,
+            Budget::Evictions => self.evicted_keys = keys,
             _ => {}
         }
     }

@@ -58,6 +58,9 @@ pub(super) struct Engine {
     base: Vec<u64>,
     moves: Vec<Move>,
     packed: Vec<u64>,
+    /// Faults that no client does, and whether there is a budget for any but lapses.
+    faults: Vec<Move>,
+    has_faults: bool,
 }
 
 /// What bounds left out, beside budgets.
@@ -151,7 +154,11 @@ impl Engine {
             base: Vec::new(),
             moves: Vec::new(),
             packed: Vec::new(),
+            faults: Vec::new(),
+            has_faults: false,
         };
+        engine.faults = engine.faults_of_servers();
+        engine.has_faults = !engine.budgets.is_empty();
         engine.begin(&fields);
         engine
     }
@@ -299,7 +306,7 @@ impl Engine {
         base.extend_from_slice(self.worlds.words_of(world));
         self.list_moves(&fields, &mut moves);
         let depth = self.worlds.origin(world).depth;
-        let faults = self.faults(&fields);
+        let faults = self.faults_in(&fields);
         for chosen in &moves {
             let Some(applied) = self.apply(*chosen, &fields, faults) else {
                 continue;
@@ -350,21 +357,20 @@ impl Engine {
         if self.parts.has_symmetry() {
             return self.make_placed(fields, applied, origin, faults);
         }
-        let effect = self.parts.effect(applied.effect);
         let fits = self.worlds.fits(JUDGE, applied.judge)
-            && effect
-                .changes
+            && self
+                .parts
+                .changes(applied.effect)
                 .iter()
-                .all(|(field, number)| self.worlds.fits(*field, *number));
+                .all(|(field, number)| self.worlds.fits(*field as usize, *number));
         if !fits {
             self.make_room(fields, base, applied);
         }
-        let effect = self.parts.effect(applied.effect);
         let start = self.batch.words.len();
         self.batch.words.extend_from_slice(base);
         let words = &mut self.batch.words[start..];
-        for (field, number) in &effect.changes {
-            self.worlds.set(words, *field, *number);
+        for (field, number) in self.parts.changes(applied.effect) {
+            self.worlds.set(words, *field as usize, *number);
         }
         self.worlds.set(words, JUDGE, applied.judge);
         if let Some((field, _)) = applied.budget {
@@ -410,8 +416,8 @@ impl Engine {
     /// The fields after a move.
     fn after(&self, fields: &[u32], applied: &Applied) -> Vec<u32> {
         let mut after = fields.to_vec();
-        for (field, number) in &self.parts.effect(applied.effect).changes {
-            after[*field] = *number;
+        for (field, number) in self.parts.changes(applied.effect) {
+            after[*field as usize] = *number;
         }
         after[JUDGE] = applied.judge;
         if let Some((field, _)) = applied.budget {
@@ -474,12 +480,12 @@ impl Engine {
     }
 
     /// The faults that a world took.
-    fn faults(&self, fields: &[u32]) -> u32 {
+    fn faults_in(&self, fields: &[u32]) -> u32 {
         let used = self.budgets.iter().filter(|(budget, _)| budget.is_fault());
         used.map(|(_, field)| fields[*field]).sum()
     }
 
-    /// Every move that may be possible.
+    /// Every move that may be possible, as far as there is any budget for it.
     fn list_moves(&mut self, fields: &[u32], moves: &mut Vec<Move>) {
         moves.clear();
         let next_deadline = self.parts.next_deadline(fields);
@@ -493,40 +499,80 @@ impl Engine {
                 Some(_) if view.is_tired => self.wants.attempts = true,
                 Some(_) => {
                     moves.push(Move::Step(client));
-                    if view.is_sent {
-                        moves.push(Move::Lose(client));
-                        moves.push(Move::LoseRequest(client));
-                        moves.push(Move::DelayRequest(client));
-                        moves.push(Move::DelayReply(client));
-                    }
-                    if self.bounds.shifts > 0 && next_deadline.is_some() {
-                        moves.extend(
-                            (0..SHIFTS).map(|choice| Move::Shift(client * SHIFTS + choice)),
-                        );
+                    if self.has_faults {
+                        self.list_faults_of(client, view.is_sent, next_deadline.is_some(), moves);
                     }
                 }
                 None => {}
             }
-            if view.runs {
-                moves.push(Move::Crash(client));
-            }
-            if view.crashed {
-                moves.push(Move::Restart(client));
+            if self.has_faults {
+                if view.runs && self.bounds.crashes > 0 {
+                    moves.push(Move::Crash(client));
+                }
+                if view.crashed && self.bounds.restarts > 0 {
+                    moves.push(Move::Restart(client));
+                }
             }
         }
         moves.extend((0..self.parts.under_way(fields)).map(Move::Deliver));
-        if next_deadline.is_some() {
+        // Without a budget for lapses time passes no deadline of a key.
+        if next_deadline.is_some_and(|(_, lapses)| !lapses || self.bounds.lapses > 0) {
             moves.push(Move::Time(0));
         }
         if self.parts.belief_ends_first(fields) {
             moves.push(Move::Time(1));
         }
-        moves.extend((0..self.parts.rules.expiring.len()).map(Move::Expire));
-        moves.extend((0..self.parts.rules.wiped.len()).map(Move::Wipe));
-        moves.extend((0..self.parts.rules.reseeds()).map(Move::ReseedRead));
+        if self.has_faults {
+            moves.extend_from_slice(&self.faults);
+        }
         if fields[OPERATOR] != 0 {
             moves.push(Move::ReseedWrite);
         }
+        if self.parts.server_count() > 1 {
+            moves.extend((1..self.parts.server_count()).map(Move::Replicate));
+        }
+    }
+
+    fn list_faults_of(
+        &self,
+        client: usize,
+        is_sent: bool,
+        has_deadline: bool,
+        moves: &mut Vec<Move>,
+    ) {
+        let bounds = &self.bounds;
+        if is_sent {
+            let on_the_way = [
+                (bounds.lost_replies, Move::Lose(client)),
+                (bounds.lost_requests, Move::LoseRequest(client)),
+                (bounds.late_requests, Move::DelayRequest(client)),
+                (bounds.late_replies, Move::DelayReply(client)),
+            ];
+            let affordable = on_the_way.into_iter().filter(|(most, _)| *most > 0);
+            moves.extend(affordable.map(|(_, chosen)| chosen));
+        }
+        if bounds.shifts > 0 && has_deadline {
+            moves.extend((0..SHIFTS).map(|choice| Move::Shift(client * SHIFTS + choice)));
+        }
+    }
+
+    /// The faults for which there is a budget and that no client does.
+    fn faults_of_servers(&self) -> Vec<Move> {
+        let servers = self.parts.server_count();
+        let rules = &self.parts.rules;
+        let all = (0..servers * rules.expiring.len())
+            .map(Move::Expire)
+            .chain((0..servers * rules.wiped.len()).map(Move::Wipe))
+            .chain((0..servers * rules.evicted.len()).map(Move::Evict))
+            .chain((0..servers).map(Move::CrashServer))
+            .chain((0..servers * 2).map(Move::RestartServer))
+            .chain((1..servers).map(Move::Failover))
+            .chain((0..rules.reseeds()).map(Move::ReseedRead));
+        let is_affordable = |chosen: &Move| {
+            let budget = chosen.budget();
+            budget.is_none_or(|budget| self.bounds.budget(budget) > 0)
+        };
+        all.filter(is_affordable).collect()
     }
 
     /// What a move does, where it is possible and within bounds.
@@ -570,7 +616,7 @@ impl Engine {
     pub fn successors(&mut self, fields: &[u32]) -> Vec<Successor> {
         let mut moves = Vec::new();
         self.list_moves(fields, &mut moves);
-        let faults = self.faults(fields);
+        let faults = self.faults_in(fields);
         let mut successors = Vec::new();
         for by in moves {
             if let Some(applied) = self.apply(by, fields, faults) {
@@ -596,11 +642,15 @@ impl Engine {
             ));
         }
         for budget in Budget::ALL {
-            if self.wanted.contains(&budget) {
-                left_out.push(match self.bounds.budget(budget) {
-                    0 => budget.words().to_owned(),
-                    most => format!("more {} than {most}", budget.words()),
-                });
+            match self.bounds.budget(budget) {
+                0 if self.parts.rules.can_happen(budget) => {
+                    left_out.push(budget.words().to_owned());
+                }
+                0 => {}
+                most if self.wanted.contains(&budget) => {
+                    left_out.push(format!("more {} than {most}", budget.words()));
+                }
+                _ => {}
             }
         }
         if self.wants.steps {
@@ -636,7 +686,7 @@ impl Engine {
         let mut fields = Vec::new();
         self.worlds.unpack(world, &mut fields);
         (
-            self.faults(&fields),
+            self.faults_in(&fields),
             u32::from(self.worlds.origin(world).depth),
         )
     }

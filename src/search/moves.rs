@@ -53,6 +53,16 @@ pub(super) enum Move {
     ReseedRead(usize),
     /// The operator puts it into the counter.
     ReseedWrite,
+    /// One of the keys is evicted.
+    Evict(usize),
+    /// A server crashes.
+    CrashServer(usize),
+    /// A crashed server starts again: server * 2, and 1 more without its data.
+    RestartServer(usize),
+    /// A replica receives one command more.
+    Replicate(usize),
+    /// A replica becomes the primary.
+    Failover(usize),
 }
 
 /// Choices of one shift.
@@ -77,6 +87,11 @@ impl Move {
             Move::LoseRequest(index) => (12, index),
             Move::DelayRequest(index) => (13, index),
             Move::DelayReply(index) => (14, index),
+            Move::Evict(index) => (15, index),
+            Move::CrashServer(index) => (16, index),
+            Move::RestartServer(index) => (17, index),
+            Move::Replicate(index) => (18, index),
+            Move::Failover(index) => (19, index),
         };
         kind << 10 | index as u16
     }
@@ -102,7 +117,12 @@ impl Move {
             | Move::Resume(_)
             | Move::Deliver(_)
             | Move::Time(_)
+            | Move::Replicate(_)
             | Move::ReseedWrite => None,
+            Move::Evict(_) => Some(Budget::Evictions),
+            Move::CrashServer(_) => Some(Budget::ServerCrashes),
+            Move::RestartServer(_) => Some(Budget::ServerRestarts),
+            Move::Failover(_) => Some(Budget::Failovers),
             Move::Lose(_) => Some(Budget::LostReplies),
             Move::LoseRequest(_) => Some(Budget::LostRequests),
             Move::DelayRequest(_) => Some(Budget::LateRequests),
@@ -127,6 +147,8 @@ pub(super) struct Rules {
     pub expiring: Vec<Vec<u8>>,
     /// The keys that may be lost.
     pub wiped: Vec<Vec<u8>>,
+    /// The keys that may be evicted.
+    pub evicted: Vec<Vec<u8>>,
     /// Watch lines whose counter may be seeded anew, and the question to the table.
     reseeds: Vec<(usize, String, Statement)>,
     /// Whether a protocol looks at its own clock.
@@ -137,10 +159,10 @@ impl Rules {
     /// The rules of a scenario.
     pub fn new(setup: Arc<Setup>, bounds: &Bounds) -> Rules {
         let locks = || setup.watches.iter().filter_map(|watch| watch.lock.clone());
-        let counters = setup
-            .watches
-            .iter()
-            .filter_map(|watch| watch.counter.clone());
+        let counters = || {
+            let watches = setup.watches.iter();
+            watches.filter_map(|watch| watch.counter.clone())
+        };
         let keys = |budget: Budget, all: Vec<Vec<u8>>| match bounds.keys(budget) {
             [] => {
                 let mut keys: Vec<Vec<u8>> = Vec::new();
@@ -169,7 +191,8 @@ impl Rules {
             .any(|step| matches!(step.request, Request::CheckDeadline(_)));
         Rules {
             expiring: keys(Budget::Expiries, locks().collect()),
-            wiped: keys(Budget::Wipes, locks().chain(counters).collect()),
+            wiped: keys(Budget::Wipes, locks().chain(counters()).collect()),
+            evicted: keys(Budget::Evictions, locks().chain(counters()).collect()),
             reseeds: reseeds.collect(),
             checks_beliefs,
             setup,
@@ -179,6 +202,17 @@ impl Rules {
     /// How many watch lines have a counter that can be seeded anew.
     pub fn reseeds(&self) -> usize {
         self.reseeds.len()
+    }
+
+    /// Whether the scenario has anything to which this could happen.
+    pub fn can_happen(&self, budget: Budget) -> bool {
+        match budget {
+            Budget::Expiries => !self.expiring.is_empty(),
+            Budget::Wipes | Budget::Evictions => !self.wiped.is_empty(),
+            Budget::Reseeds => !self.reseeds.is_empty(),
+            Budget::Failovers => self.setup.server_count() > 1,
+            _ => true,
+        }
     }
 
     /// Whether the request goes to a server, so that its reply can be lost.
@@ -255,13 +289,31 @@ impl Rules {
             Move::Shift(index) => {
                 return self.shift(index / SHIFTS, index % SHIFTS, world, shifts);
             }
-            Move::Expire(key) => Action::ExpireNow {
-                server: ServerId::FIRST,
-                key: self.expiring.get(key)?.clone(),
+            Move::Expire(place) => {
+                let (server, key) = on_server(&self.expiring, place)?;
+                Action::ExpireNow { server, key }
+            }
+            Move::Wipe(place) => {
+                let (server, key) = on_server(&self.wiped, place)?;
+                Action::Wipe { server, key }
+            }
+            Move::Evict(place) => {
+                let (server, key) = on_server(&self.evicted, place)?;
+                Action::Evict { server, key }
+            }
+            Move::CrashServer(server) => Action::CrashServer {
+                server: ServerId(server),
             },
-            Move::Wipe(key) => Action::Wipe {
-                server: ServerId::FIRST,
-                key: self.wiped.get(key)?.clone(),
+            Move::RestartServer(place) => Action::RestartServer {
+                server: ServerId(place / 2),
+                keeps_data: place % 2 == 0,
+            },
+            Move::Replicate(server) => Action::Replicate {
+                to: ServerId(server),
+                commands: Some(1),
+            },
+            Move::Failover(server) => Action::Failover {
+                to: ServerId(server),
             },
             Move::ReseedRead(place) => {
                 let (_, text, statement) =
@@ -375,6 +427,12 @@ impl Rules {
             });
         set.or(slept)
     }
+}
+
+/// The key on its server, where keys are counted through for one server after the other.
+fn on_server(keys: &[Vec<u8>], place: usize) -> Option<(ServerId, Vec<u8>)> {
+    let server = place.checked_div(keys.len())?;
+    Some((ServerId(server), keys.get(place % keys.len())?.clone()))
 }
 
 fn ends_of_beliefs(world: &World) -> impl Iterator<Item = u64> {

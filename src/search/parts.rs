@@ -16,7 +16,7 @@ use super::bounds::{Bounds, Budget, Goal};
 use super::moves::{Move, Operator, Rules, next_end_of_belief};
 use super::reads::Reads;
 use super::symmetry::Symmetry;
-use super::table::{Index, Memo, PairMemo, hash_of};
+use super::table::{Grid, Index, Memo, PairMemo, hash_of};
 use crate::property::{Judge, Property};
 use crate::scenario::check;
 use crate::sim::action::{Action, ClientId, Who};
@@ -87,15 +87,19 @@ impl<T: Hash + Eq> Numbered<T> {
 }
 
 /// What a move does: parts that change, and what it tells the judge.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Effect {
-    /// Fields and their new numbers.
-    pub changes: Vec<(usize, u32)>,
-    /// The number of what it told; 0 is nothing.
-    pub told: u32,
+    /// Where its changes begin, and how many there are.
+    first: u32,
+    count: u16,
     /// How many actions it is.
     pub actions: u16,
+    /// The number of what it told; 0 is nothing.
+    pub told: u32,
 }
+
+/// Fields and their new numbers.
+pub(super) type Changes = [(u32, u32)];
 
 /// In a memo: the move is not possible.
 const NOT_POSSIBLE: u32 = u32::MAX;
@@ -172,7 +176,10 @@ pub(super) struct Parts {
     /// What several parts tell in one action.
     together: Memo,
     effects: Vec<Effect>,
-    judged: PairMemo,
+    changes: Vec<(u32, u32)>,
+    /// The changes of the first effect, which is the latest passing of time.
+    time_changes: Vec<(u32, u32)>,
+    judged: Grid,
     /// For each judge: whether it sees the goal; 2: not known.
     breaks: Vec<u8>,
     reached: PairMemo,
@@ -210,7 +217,9 @@ impl Parts {
             aged: Vec::new(),
             together: Memo::default(),
             effects: vec![Effect::default()],
-            judged: PairMemo::default(),
+            changes: Vec::new(),
+            time_changes: Vec::new(),
+            judged: Grid::default(),
             breaks: Vec::new(),
             reached: PairMemo::default(),
             key: Vec::new(),
@@ -223,6 +232,11 @@ impl Parts {
 
     fn setup(&self) -> &Arc<Setup> {
         &self.rules.setup
+    }
+
+    /// How many Redis-like servers there are.
+    pub fn server_count(&self) -> usize {
+        self.store_count
     }
 
     /// How many clients there are.
@@ -539,7 +553,7 @@ impl Parts {
             _ => next_end_of_belief(&self.world(fields))?,
         };
         let short = u32::try_from(milliseconds).ok()?;
-        let mut changes = std::mem::take(&mut self.effects[0].changes);
+        let mut changes = std::mem::take(&mut self.time_changes);
         changes.clear();
         let mut told = std::mem::take(&mut self.key);
         told.clear();
@@ -547,7 +561,7 @@ impl Parts {
         for (field, number) in fields.iter().enumerate().take(parts).skip(STORES) {
             let (after, tells) = self.aged(field, *number, short);
             if after != *number {
-                changes.push((field, after));
+                changes.push((field as u32, after));
             }
             if tells != 0 {
                 told.push(tells);
@@ -555,14 +569,15 @@ impl Parts {
         }
         if self.reads.clock {
             let now = *self.clocks.get(fields[CLOCK]) + milliseconds;
-            changes.push((CLOCK, self.clocks.number(now)));
+            changes.push((CLOCK as u32, self.clocks.number(now)));
         }
         let told_together = self.told_together(&told);
         self.key = told;
+        self.time_changes = changes;
         self.effects[0] = Effect {
-            changes,
             told: told_together,
             actions: 1,
+            ..Effect::default()
         };
         Some(0)
     }
@@ -661,8 +676,18 @@ impl Parts {
 
     /// What a move does.
     #[inline]
-    pub fn effect(&self, number: u32) -> &Effect {
-        &self.effects[number as usize]
+    pub fn effect(&self, number: u32) -> Effect {
+        self.effects[number as usize]
+    }
+
+    /// The parts that a move changes.
+    #[inline]
+    pub fn changes(&self, number: u32) -> &Changes {
+        if number == 0 {
+            return &self.time_changes;
+        }
+        let effect = self.effects[number as usize];
+        &self.changes[effect.first as usize..effect.first as usize + usize::from(effect.count)]
     }
 
     /// The fields that a move reads and changes; `None`: all of them.
@@ -689,14 +714,20 @@ impl Parts {
                 read.extend(stores);
                 read
             }
-            Move::Expire(_) | Move::Wipe(_) => stores.collect(),
+            Move::Expire(_) | Move::Wipe(_) | Move::Evict(_) => stores.collect(),
             Move::ReseedRead(_) => vec![DATABASE, OPERATOR],
             Move::ReseedWrite => {
                 let mut read = vec![OPERATOR];
                 read.extend(stores);
                 read
             }
-            Move::Time(_) | Move::Shift(_) | Move::Deliver(_) => return None,
+            Move::Time(_)
+            | Move::Shift(_)
+            | Move::Deliver(_)
+            | Move::CrashServer(_)
+            | Move::RestartServer(_)
+            | Move::Replicate(_)
+            | Move::Failover(_) => return None,
         };
         read.push(NETWORK);
         if self.reads.clock {
@@ -732,14 +763,15 @@ impl Parts {
         self.forget(&mut world);
         let mut changed = Vec::new();
         self.number_parts(&world, operator, &mut changed);
-        let changes: Vec<(usize, u32)> = changed
+        let changes: Vec<(u32, u32)> = changed
             .iter()
             .enumerate()
             .filter(|(field, number)| *field != JUDGE && **number != fields[*field])
-            .map(|(field, number)| (field, *number))
+            .map(|(field, number)| (field as u32, *number))
             .collect();
         if let Some(narrow) = narrow {
-            let reaches_further = changes.iter().any(|(field, _)| !narrow.contains(field));
+            let is_beyond = |(field, _): &(u32, u32)| !narrow.contains(&(*field as usize));
+            let reaches_further = changes.iter().any(is_beyond);
             if reaches_further || answers_others(&actions, &events) {
                 return WIDE;
             }
@@ -751,10 +783,12 @@ impl Parts {
         }
         let told = self.number_told(events, &world);
         self.effects.push(Effect {
-            changes,
-            told,
+            first: self.changes.len() as u32,
+            count: changes.len() as u16,
             actions: actions.len() as u16,
+            told,
         });
+        self.changes.extend(changes);
         self.effects.len() as u32 - 1
     }
 

@@ -261,6 +261,66 @@ impl PairMemo {
     }
 }
 
+/// The most columns of a grid.
+const COLUMNS: usize = 64;
+
+/// What was computed from two numbers to one, of which the second is small: a row for each first number, as long as there are few
+/// columns; beyond that a [`PairMemo`].
+#[derive(Default)]
+pub(super) struct Grid {
+    columns: usize,
+    /// The value plus one.
+    cells: Vec<u32>,
+    rest: PairMemo,
+}
+
+impl Grid {
+    /// What these two gave.
+    #[inline]
+    pub fn get(&self, row: u32, column: u32) -> Option<u32> {
+        if column as usize >= self.columns {
+            return self.rest.get(row, column);
+        }
+        let cell = self
+            .cells
+            .get(row as usize * self.columns + column as usize);
+        cell.copied().and_then(|cell| cell.checked_sub(1))
+    }
+
+    /// Remembers what these two give.
+    pub fn put(&mut self, row: u32, column: u32, value: u32) {
+        let wanted = (column as usize + 1).next_power_of_two().max(8);
+        if wanted > COLUMNS {
+            return self.rest.put(row, column, value);
+        }
+        if wanted > self.columns {
+            self.widen(wanted);
+        }
+        let cell = row as usize * self.columns + column as usize;
+        if cell >= self.cells.len() {
+            let rows = (row as usize + 1).max(self.cells.len() / self.columns * 5 / 4);
+            self.cells.resize(rows * self.columns, 0);
+        }
+        self.cells[cell] = value + 1;
+    }
+
+    fn widen(&mut self, columns: usize) {
+        let old = std::mem::take(&mut self.cells);
+        let rows = old.len().checked_div(self.columns).unwrap_or(0);
+        self.cells = vec![0; rows * columns];
+        for row in 0..rows {
+            let from = &old[row * self.columns..(row + 1) * self.columns];
+            self.cells[row * columns..row * columns + self.columns].copy_from_slice(from);
+        }
+        self.columns = columns;
+    }
+
+    /// Bytes, by capacity.
+    pub fn bytes(&self) -> usize {
+        self.cells.capacity() * 4 + self.rest.bytes()
+    }
+}
+
 /// Where a field of a world stands in its words.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
