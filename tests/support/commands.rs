@@ -355,10 +355,12 @@ pub fn argv_of(random: &mut Random) -> Vec<Vec<u8>> {
         found
     });
     let mut argv = fill(random, form.unwrap().1);
-    // What draws at random must not be asked to draw, and the buckets of a scan are Redis's own.
+    // What draws at random must not be asked to draw, the buckets of a scan are Redis's own, and of
+    // Redis's sixteen databases the store has one.
     let draws = |word: &Vec<u8>| {
         [
-            &b"SPOP"[..],
+            &b"SELECT"[..],
+            b"SPOP",
             b"SRANDMEMBER",
             b"HRANDFIELD",
             b"ZRANDMEMBER",

@@ -258,7 +258,13 @@ impl Writer {
                 },
                 n(self)
             ),
-            4 if self.divides => format!("({} / {} + 0)", n(self), n(self)),
+            // MariaDB has quotients of -0 where every digit that is held is 0.
+            4 if self.divides => loop {
+                let divisor = self.small_number();
+                if divisor.len() < 9 {
+                    break format!("({} / {divisor})", n(self));
+                }
+            },
             5 => format!("-({})", n(self)),
             6 => format!("ABS({})", n(self)),
             7 => format!("GREATEST({}, {})", n(self), n(self)),
@@ -321,8 +327,8 @@ impl Writer {
             ),
             19 => format!("NULLIF({}, {})", n(self), n(self)),
             20 => format!("({})", self.boolean(table, depth)),
-            // MariaDB's quotient and remainder of a negative decimal can be -0.00, which it then finds unequal to 0. Adding 0 makes it an
-            // ordinary zero.
+            // MariaDB's remainder of a negative decimal can be -0.00, which it then finds unequal to 0.
+            // Adding 0 makes it an ordinary zero.
             _ if self.divides => match self.of("%|MOD") {
                 "%" => format!("({} % {} + 0)", n(self), n(self)),
                 _ => format!("(MOD({}, {}) + 0)", n(self), n(self)),
@@ -631,6 +637,8 @@ impl Writer {
 
         let condition = self.condition(table);
         let tail = match self.random.below(5) {
+            // Which of two rows comes first to a place that both want depends on the index that is read.
+            _ if !ignore.is_empty() => format!(" ORDER BY {order}"),
             0 => format!(" ORDER BY {order} LIMIT {}", self.random.below(3)),
             1 => format!(
                 " ORDER BY {}{}",

@@ -154,12 +154,17 @@ impl Transactions {
     }
 
     fn locking_read(&mut self) -> String {
-        let condition = self.condition(true);
+        let mut condition = self.condition(true);
         let limit = match self.random.below(5) {
             0 => " ORDER BY id LIMIT 1",
             _ => "",
         };
         let lock = self.random.of("FOR UPDATE|FOR UPDATE|FOR UPDATE|FOR SHARE|FOR UPDATE NOWAIT|FOR UPDATE SKIP LOCKED|FOR SHARE SKIP LOCKED|FOR SHARE NOWAIT");
+        // A transaction that has written nothing keeps shared locks on rows that did not match, in
+        // MariaDB, when those rows are old.
+        if lock.contains("SHARE") && (condition.contains("v ") || condition.contains("k ")) {
+            condition = format!(" WHERE id = {}", self.id());
+        }
         format!("SELECT * FROM t{condition}{limit} {lock}")
     }
 

@@ -235,8 +235,9 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
         }
         Expression::Between { negated, operands } => {
             let [value, low, high] = &**operands;
-            let value = evaluate(scope, value)?;
-            let (low, high) = (evaluate(scope, low)?, evaluate(scope, high)?);
+            let value = evaluate(scope, value)?.unrounded();
+            let low = evaluate(scope, low)?.unrounded();
+            let high = evaluate(scope, high)?.unrounded();
             let above = compare(scope, &value, &low)?.map(Ordering::is_ge);
             let below = compare(scope, &value, &high)?.map(Ordering::is_le);
             Ok(boolean(and(above, below).map(|inside| inside != *negated)))
@@ -246,10 +247,10 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
             needle,
             list,
         } => {
+            // One value is compared as `=` does it; among several IN looks at digits that `=` rounds away.
             let mut needle = evaluate(scope, needle)?;
-            // IN looks at digits that other comparisons round away.
-            if let Value::Decimal(number) = &mut needle {
-                *number = number.unrounded();
+            if list.len() > 1 {
+                needle = needle.unrounded();
             }
             let mut result = Some(false);
             for candidate in list {
@@ -507,12 +508,14 @@ fn case(
     otherwise: Option<&Expression>,
 ) -> Outcome<Value> {
     let operand = operand
-        .map(|operand| evaluate(scope, operand))
+        .map(|operand| evaluate(scope, operand).map(Value::unrounded))
         .transpose()?;
     for (when, then) in arms {
         let when = evaluate(scope, when)?;
         let chosen = match &operand {
-            Some(operand) => compare(scope, operand, &when)?.is_some_and(Ordering::is_eq),
+            Some(operand) => {
+                compare(scope, operand, &when.unrounded())?.is_some_and(Ordering::is_eq)
+            }
             None => is_true(scope, &when)?,
         };
         if chosen {

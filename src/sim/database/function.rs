@@ -372,6 +372,8 @@ fn number(
         }
         (Function::Abs, Number::Double(number)) => Value::Double(Double(number.abs())),
         (Function::Abs, number) => number.into(),
+        // The sign of what is held, whatever is shown of it.
+        (Function::Sign, Number::Decimal(number)) => Value::Integer(number.signum() as i64),
         (Function::Sign, number) => Value::Integer(number.compare(Number::Integer(0)) as i64),
         (_, Number::Double(number)) => {
             let scale = 10_f64.powi(digits);

@@ -124,13 +124,13 @@ impl Lock {
 
     /// The part of InnoDB's bookkeeping that this lock shares with others of its transaction; none for what it does not count.
     pub(super) fn structure(&self) -> Option<(&str, usize, bool, Class)> {
-        let class = match (&self.span, self.class) {
+        let (index, class) = match (&self.span, self.class) {
             (Span::Definition, _) | (Span::Record(_), Class::Implicit) => return None,
-            (Span::Gap { before: None, .. }, _) => Class::NextKey,
-            (Span::Rows, _) => Class::Implicit,
-            (_, class) => class,
+            (Span::Gap { before: None, .. }, _) => (self.index, Class::NextKey),
+            (Span::Rows, _) => (0, Class::Implicit),
+            (_, class) => (self.index, class),
         };
-        Some((&self.table, self.index, self.exclusive, class))
+        Some((&self.table, index, self.exclusive, class))
     }
 }
 

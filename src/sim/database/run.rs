@@ -154,6 +154,9 @@ pub(super) struct Scan<'a> {
     pub(super) most: Option<usize>,
     /// Whether READ COMMITTED may look at the committed row before it waits, as UPDATE does.
     pub(super) semi_consistent: bool,
+    /// Whether it is a SELECT's: a row that a unique key gives it reads before it looks at the rest of
+    /// the WHERE, and stays locked.
+    pub(super) selects: bool,
 }
 
 /// What is done with each row of a scan.
@@ -600,7 +603,8 @@ impl Run<'_> {
             Some(values) => self.matches(table, scan, values)?,
             None => false,
         };
-        if !matches && !self.locks_gaps() {
+        let stays = scan.selects && !path.identifying.is_empty();
+        if !matches && !self.locks_gaps() && !stays {
             // READ COMMITTED gives up at once what it has locked for nothing.
             let owner = self.connection;
             self.state.locks.retain(|(held_by, lock)| {
@@ -636,6 +640,7 @@ impl Run<'_> {
                     locking,
                     most: None,
                     semi_consistent: false,
+                    selects: false,
                 };
                 self.scan_only(&table, &all)?;
             }
@@ -650,6 +655,7 @@ impl Run<'_> {
             locking,
             most,
             semi_consistent: false,
+            selects: true,
         };
         let examined = self.scan_only(&table, &scan)?;
         Ok(Some(
@@ -719,6 +725,7 @@ impl Run<'_> {
                     locking,
                     most: None,
                     semi_consistent: false,
+                    selects: false,
                 };
                 self.scan_only(&table, &scan)?;
             }
@@ -734,6 +741,7 @@ impl Run<'_> {
         let name = &table.definition.name;
         let work = &mut self.transaction.work;
         work.undo += 1;
+        work.half = (row.is_some() && self.tracks).then(|| (name.clone(), key.clone(), 0));
         match find_write(&work.writes, name, key) {
             Ok(at) => {
                 let before = std::mem::replace(&mut work.writes[at].row, row);
@@ -795,11 +803,35 @@ impl Run<'_> {
             }
         }
         work.undo = mark.undo;
+        work.half = None;
         work.overwritten.truncate(mark.overwritten);
         if self.tracks {
             let own = Some(&self.transaction);
             self.state.vanish_from_table(self.connection, own, table);
         }
+    }
+
+    /// The row that is being written stands in this index, too; in all of them after the last.
+    pub(super) fn stands_in(&mut self, table: &Table, index: usize) {
+        let half = &mut self.transaction.work.half;
+        if index + 1 >= table.definition.index_count() {
+            *half = None;
+        } else if let Some((.., last)) = half {
+            *last = index;
+        }
+    }
+
+    /// Locks a row that was found by another index.
+    pub(super) fn lock_row(&mut self, table: &Table, key: &Key) -> Outcome<()> {
+        let strength = (true, Class::Record);
+        self.acquire(
+            table,
+            0,
+            Span::Record(key.clone()),
+            strength,
+            Patience::Wait,
+        )?;
+        Ok(())
     }
 
     /// Locks an entry that the statement itself writes or removes.
@@ -937,10 +969,6 @@ impl Run<'_> {
             let current = self.view().current(table, key);
             let is = |row: &Values| definition.prefix(definition.position(index), row) == prefix;
             if let Some(row) = current.filter(is) {
-                if exclusive && index > 0 {
-                    let row = Span::Record(key.clone());
-                    self.acquire(table, 0, row, (true, Class::Record), Patience::Wait)?;
-                }
                 return Ok(Some((key.clone(), row)));
             }
         }

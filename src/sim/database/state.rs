@@ -53,6 +53,8 @@ pub(super) struct Work {
     pub(super) undo: usize,
     /// Rows of its own that it has written over: their entries stand, marked as deleted, until it ends.
     pub(super) overwritten: Vec<(Arc<str>, Key, Values)>,
+    /// The row that is being written, and the last index that holds it.
+    pub(super) half: Option<(Arc<str>, Key, usize)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -477,7 +479,14 @@ impl<'a> View<'a> {
                 .iter()
                 .filter(|write| write.table == definition.name)
             {
-                if let Some(row) = &write.row {
+                let half = transaction
+                    .work
+                    .half
+                    .as_ref()
+                    .filter(|(table, key, _)| *table == write.table && *key == write.key);
+                if let Some(row) = &write.row
+                    && half.is_none_or(|(.., last)| index <= *last)
+                {
                     add(row, &write.key);
                 }
             }

@@ -347,6 +347,14 @@ impl Value {
         })
     }
 
+    /// A decimal with every digit that is held shown; BETWEEN, CASE and IN compare those.
+    pub(super) fn unrounded(self) -> Value {
+        match self {
+            Value::Decimal(number) => Value::Decimal(number.unrounded()),
+            other => other,
+        }
+    }
+
     /// Appends bytes that sort as values of one column compare; NULL is first.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         if self.is_null() {

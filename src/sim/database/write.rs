@@ -317,6 +317,7 @@ impl Run<'_> {
             locking: EXCLUSIVE,
             most: most.filter(|_| in_order),
             semi_consistent: columns.is_some(),
+            selects: false,
         };
         let path = self.path(table, &scan);
         let before = match path.identifying.is_empty() {
@@ -400,7 +401,9 @@ impl Run<'_> {
                     };
                     let value = evaluate(&scope, expression)?;
                     // A column assigned to itself is left alone.
-                    if value == row[*column] {
+                    let itself = matches!(expression, Expression::Column { name, .. }
+                        if target.table.definition.column(name) == Some(*column));
+                    if itself && value == row[*column] {
                         continue;
                     } else {
                         self.stored(target, *column, &value)?
@@ -455,11 +458,13 @@ impl Run<'_> {
             self.bring(table, 0, &new_key, new)?;
         }
         self.put(table, &new_key, Some(new.clone()));
+        self.stands_in(table, 0);
         for index in 1..definition.index_count() {
             let found = self.move_entry(table, index, (key, old), (&new_key, new))?;
             if found.is_some() {
                 return error(index);
             }
+            self.stands_in(table, index);
         }
         Ok(())
     }
@@ -912,10 +917,14 @@ impl Run<'_> {
                     self.check_room(table)?;
                     self.put(table, &place, Some(row.clone()));
                 }
+                self.stands_in(table, index);
                 index += 1;
                 continue;
             };
             self.take_back(table, &mark);
+            if insert.replace || updates {
+                self.lock_row(table, &key)?;
+            }
             let old_fact = Some(Row::new(definition.names.clone(), old.clone()));
             if insert.replace {
                 self.number_used(table, row);
