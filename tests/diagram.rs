@@ -489,3 +489,18 @@ fn the_table_tells_what_the_picture_shows() {
         ],
     );
 }
+
+/// A lock that only SQL statements take is no lease of the store's, so nobody is stale for want of one.
+#[test]
+fn nobody_is_stale_for_a_lock_that_is_a_row() {
+    let gaps = |name: &str| {
+        let story = scenario::library::story_named(name).unwrap();
+        let timeline = play(story.text);
+        let picture = whole(&draw(&timeline, timeline.len()));
+        let gaps = picture.parts.iter();
+        gaps.filter(|shown| matches!(shown.part.kind, Kind::Gap { .. }))
+            .count()
+    };
+    assert_eq!(gaps("18b-laravel-database-lock"), 0);
+    assert_eq!(gaps("18a-laravel-cache-lock"), 1);
+}

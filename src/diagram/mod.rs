@@ -61,6 +61,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::sim::action::{ClientId, ServerId, Who};
 use crate::sim::client::protocol::Request;
+use crate::sim::client::protocol::Step;
 use crate::sim::setup::Setup;
 use crate::sorted::{SortedMap, SortedSet};
 use crate::timeline::Entry;
@@ -260,7 +261,7 @@ impl Diagram {
         }
         let steps = || setup.protocols.iter().flat_map(|protocol| &protocol.steps);
         diagram.uses_gateway = steps().any(|step| matches!(step.request, Request::Gateway(_)));
-        steps().flat_map(draw::locks_held_by).for_each(|key| {
+        steps().flat_map(Step::locks).for_each(|key| {
             diagram.lock(key);
         });
         draw::presets(&mut diagram, setup);

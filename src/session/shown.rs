@@ -33,10 +33,38 @@ pub struct Lease {
     pub remaining: Option<u64>,
 }
 
+/// The holder that has so many of the leases, and how long until it has fewer.
+fn majority(leases: &[Lease], votes: usize) -> Option<Lease> {
+    leases.iter().find_map(|lease| {
+        let holder = lease.holder?;
+        let of_holder = leases.iter().filter(|other| other.holder == Some(holder));
+        let mut left: Vec<u64> = of_holder
+            .map(|lease| lease.remaining.unwrap_or(u64::MAX))
+            .collect();
+        left.sort_unstable();
+        let remaining = *left.get(left.len().checked_sub(votes)?)?;
+        Some(Lease {
+            holder: Some(holder),
+            remaining: (remaining != u64::MAX).then_some(remaining),
+        })
+    })
+}
+
 impl Session {
-    /// What the store says of this lock at the cursor; `None`: it is free.
+    /// What the store says of this lock at the cursor; where a `watch` line names several servers for it, what their majority
+    /// says. `None`: it is free, or no lock of theirs.
     pub fn lease(&self, key: &[u8]) -> Option<Lease> {
-        self.lease_on(ServerId::FIRST, key)
+        let servers = self.setup().servers_of_lock(key);
+        let leases = servers.iter().filter_map(|server| {
+            let members = self.setup().members_of(self.setup().group_of(*server));
+            let primary = self.world().primary_among(&members)?;
+            self.lease_on(primary, key)
+        });
+        let leases: Vec<Lease> = leases.collect();
+        match servers.len() {
+            0 | 1 => leases.first().copied(),
+            servers => majority(&leases, servers / 2 + 1),
+        }
     }
 
     /// The same on one of several servers.

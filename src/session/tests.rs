@@ -487,3 +487,27 @@ fn what_has_no_button_is_typed_as_it_stands_in_the_schedule() {
         "no client is called `r4`: expected `A` or `B`",
     );
 }
+
+/// Whoever has the majority of the servers has the lock, for as long as it is one; a lock that statements take is no server's.
+#[test]
+fn a_lease_is_what_the_servers_say() {
+    let check = |name: &str, key: &str, expected: &[&str]| {
+        let said: Vec<String> = (0..=story(name, None).timeline().len())
+            .map(
+                |cursor| match story(name, Some(cursor)).lease(key.as_bytes()) {
+                    None => "free".to_string(),
+                    Some(lease) => format!("{:?} {:?}", lease.holder, lease.remaining),
+                },
+            )
+            .collect();
+        assert_eq!(said, expected, "{name}");
+    };
+    check(
+        "18b-laravel-database-lock",
+        "cache_locks:sku-1",
+        &["free"; 10],
+    );
+    let held = ["Some(ClientId(0)) Some(10000)"; 12];
+    let of_three = [&["free"; 3], held.as_slice(), &["free"; 3]].concat();
+    check("32a-majority-of-three", "lock:sku-1", &of_three);
+}

@@ -1,7 +1,7 @@
 //! What a scenario sets up before its schedule begins: tables, keys, scripts, protocols and clients.
 
 use super::action::ServerId;
-use super::client::protocol::Protocol;
+use super::client::protocol::{Protocol, Request};
 use super::database::Statement;
 use super::event::Value;
 use crate::sorted::SortedMap;
@@ -87,6 +87,27 @@ impl Setup {
     /// How many Redis-like servers there are; at least one.
     pub fn server_count(&self) -> usize {
         self.servers.len().max(1)
+    }
+
+    /// The servers whose majority says who holds a lock: those that its `watch` line names, or else the first. None for a lock that
+    /// only SQL statements take: its truth is in a table.
+    pub fn servers_of_lock(&self, key: &[u8]) -> Vec<ServerId> {
+        let watch = self
+            .watches
+            .iter()
+            .find(|watch| watch.lock.as_deref() == Some(key));
+        if let Some(watch) = watch {
+            return watch.servers();
+        }
+        let steps = self.protocols.iter().flat_map(|protocol| &protocol.steps);
+        let mut takers = steps
+            .filter(|step| step.locks().any(|lock| lock == key))
+            .map(|step| matches!(step.request, Request::Database(_)))
+            .peekable();
+        match takers.peek().is_some() && takers.all(|is_statement| is_statement) {
+            true => Vec::new(),
+            false => vec![ServerId::FIRST],
+        }
     }
 
     /// The server's name; `store` where the scenario names none.

@@ -160,7 +160,9 @@ fn belief_line(session: &Session, client: ClientId, key: &[u8], belief: &Belief)
     let holds = lease
         .as_ref()
         .is_some_and(|lease| lease.holder == Some(client));
+    let is_looked_at = !session.setup().servers_of_lock(key).is_empty();
     let truth = match &lease {
+        None if !is_looked_at => "A row of the database is this lock: see the table.".to_string(),
         Some(lease) if holds => match lease.remaining {
             Some(remaining) => {
                 "The store agrees: ".to_string() + &words::milliseconds(remaining) + " left."
@@ -184,7 +186,9 @@ fn belief_line(session: &Session, client: ClientId, key: &[u8], belief: &Belief)
         None => None,
     };
     BeliefLine {
-        kind: if holds {
+        kind: if !is_looked_at {
+            "belief belief--none"
+        } else if holds {
             "belief belief--true"
         } else {
             "belief belief--stale"

@@ -9,7 +9,8 @@ use super::words;
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, ClientId, Who};
 use crate::sim::client::protocol::{Argument, Request};
-use crate::sim::event::Answer;
+use crate::sim::database::SqlReply;
+use crate::sim::event::{Answer, Fact};
 use crate::sim::store;
 use crate::timeline::Entry;
 
@@ -194,13 +195,29 @@ fn said_of(session: &Session) -> Vec<(Key, Said)> {
         .enumerate()
         .rev();
     let commands =
-        played.filter_map(|(place, entry)| Some((place as Key, said_by(session, entry)?)));
+        played.filter_map(|(place, entry)| Some((place as Key, said_by(session, place, entry)?)));
     let mut said: Vec<(Key, Said)> = commands.take(MOST_COMMANDS).collect();
     said.reverse();
     said
 }
 
-fn said_by(session: &Session, entry: &Entry) -> Option<Said> {
+/// What a command that waited was answered with in the end, by the cursor.
+fn late_answer(session: &Session, place: usize, asking: Who) -> Option<&Answer> {
+    let later = session.played().skip(place + 1);
+    later
+        .flat_map(|entry| &entry.events)
+        .find_map(|event| match &event.fact {
+            Fact::Answered {
+                who,
+                step: None,
+                answer,
+                ..
+            } if *who == asking => Some(answer),
+            _ => None,
+        })
+}
+
+fn said_by(session: &Session, place: usize, entry: &Entry) -> Option<Said> {
     let Action::Command {
         who,
         source,
@@ -209,11 +226,19 @@ fn said_by(session: &Session, entry: &Entry) -> Option<Said> {
     else {
         return None;
     };
-    let (answer, is_error) = match (entry.refusal(), entry.answer()) {
+    let waited = entry.refusal().is_none() && entry.answer().is_none();
+    let given = match waited {
+        true => late_answer(session, place, *who),
+        false => entry.answer(),
+    };
+    let (mut answer, is_error) = match (entry.refusal(), given) {
         (Some(why), _) => (words::sentence(why), true),
         (None, Some(answer)) => (answer.print_long(), answer.is_error()),
         (None, None) => ("waits …".to_string(), false),
     };
+    if waited && given.is_some() {
+        answer.insert_str(0, "waited, and then:\n");
+    }
     let left_out = match request {
         Request::Store(_, arguments) => {
             let words = arguments.iter().map_while(|argument| match argument {
@@ -224,16 +249,22 @@ fn said_by(session: &Session, entry: &Entry) -> Option<Said> {
         }
         _ => None,
     };
-    let is_sql = matches!(entry.answer(), Some(Answer::Database(_)));
+    let is_sql = matches!(request, Request::Database(_));
+    let is_unsupported =
+        matches!(given, Some(Answer::Database(SqlReply::Error(error))) if error.code == 1235);
     // The word that says which server is meant is the prompt.
     let typed = match is_sql {
         true => source.strip_prefix("mysql ").unwrap_or(source),
         false => source.strip_prefix("redis ").unwrap_or(source),
     };
     Some(Said {
-        note: left_out.map(|command| {
-            "Redis has ".to_string() + &command + "; the playground’s store does not."
-        }),
+        note: match (left_out, is_unsupported) {
+            (Some(command), _) => {
+                Some("Redis has ".to_string() + &command + "; the playground’s store does not.")
+            }
+            (None, true) => Some("MySQL does; the playground’s database does not.".to_string()),
+            (None, false) => None,
+        },
         name: match who {
             Who::Operator => "operator".to_string(),
             Who::Client(client) => session.client_name(*client).to_string(),

@@ -41,7 +41,7 @@ pub fn tally(desk: Desk) -> AnyView {
     let show = move || {
         let [broken, hold, untested] = counts.get();
         view! {
-            {one_count("tally tally--broken", "rejected", broken, " broken")}
+            {one_count(if broken > 0 { "tally tally--broken" } else { "tally tally--untested" }, "rejected", broken, " broken")}
             {one_count("tally tally--holds", "accepted", hold, " hold")}
             {one_count("tally tally--untested", "untested", untested, " not tested")}
         }

@@ -193,6 +193,7 @@ enum Tick {
     Operator,
     Client(ClientId),
     Pause,
+    Crash,
     Clock,
     Write,
     Rejected,
@@ -212,16 +213,15 @@ fn tick_of(entry: &Entry) -> Tick {
         Action::Step { client, .. }
         | Action::LoseReply { client, .. }
         | Action::LoseRequest { client, .. }
+        | Action::Restart { client }
         | Action::Delay { client, .. }
         | Action::Deliver { client, .. } => Tick::Client(*client),
         Action::Command {
             who: Who::Client(client),
             ..
         } => Tick::Client(*client),
-        Action::Pause { .. }
-        | Action::Resume { .. }
-        | Action::Crash { .. }
-        | Action::Restart { .. } => Tick::Pause,
+        Action::Pause { .. } | Action::Resume { .. } => Tick::Pause,
+        Action::Crash { .. } | Action::CrashServer { .. } => Tick::Crash,
         Action::ClockJump { .. }
         | Action::ClockRate { .. }
         | Action::Advance { .. }
@@ -229,7 +229,6 @@ fn tick_of(entry: &Entry) -> Tick {
         Action::ExpireNow { .. }
         | Action::Wipe { .. }
         | Action::Evict { .. }
-        | Action::CrashServer { .. }
         | Action::RestartServer { .. }
         | Action::Replicate { .. }
         | Action::Failover { .. }
@@ -326,6 +325,7 @@ fn draw_tick(after: usize, tick: Tick, len: usize) -> AnyView {
             "scrub__tick scrub__tick--pause",
             "M-3 -4h2v8h-2zM1 -4h2v8h-2z",
         ),
+        Tick::Crash => ("scrub__tick", "M1 -6L-4 1h3L-1 6 4 -1H1z"),
         Tick::Clock => (
             "scrub__tick--clock",
             "M-6 -3l3 3 3-3 3 3 3-3M-6 2l3 3 3-3 3 3 3-3",

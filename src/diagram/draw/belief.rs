@@ -70,6 +70,9 @@ impl Pen<'_> {
                 continue;
             }
             let servers = self.diagram.counting[lock].clone();
+            if servers.is_empty() {
+                continue;
+            }
             let holders: Vec<Holder> = servers
                 .iter()
                 .filter_map(|server| self.diagram.open.get(&Slot::Lease(lock, *server)))

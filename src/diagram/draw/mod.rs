@@ -12,9 +12,8 @@ mod write;
 
 use crate::property::LedgerEntry;
 use crate::sim::action::{Action, ClientId, ClockOf, ServerId, Who};
-use crate::sim::client::protocol::{Argument, Effect, Step};
 use crate::sim::event::{Event, Fact};
-use crate::sim::setup::{Setup, Watch};
+use crate::sim::setup::Setup;
 use crate::sim::time::in_words;
 use crate::sim::world::World;
 use crate::sorted::{SortedMap, SortedSet};
@@ -23,18 +22,6 @@ use crate::timeline::Entry;
 use super::layout;
 use super::part::{End, Ended, Fault, KeyMark, Kind, Lane, LatchChange, Part, PartId, Run};
 use super::{Diagram, Row, RowKind, Slot, words};
-
-/// The keys that a step's clauses name in `holds`, where they are written out.
-pub(super) fn locks_held_by(step: &Step) -> impl Iterator<Item = &[u8]> {
-    let effects = step.clauses.iter().flat_map(|clause| &clause.effects);
-    effects.filter_map(|effect| match effect {
-        Effect::Holds {
-            key: Argument::Literal(key),
-            ..
-        } => Some(key.as_slice()),
-        _ => None,
-    })
-}
 
 /// Draws the leases and counters that are there before the schedule.
 pub(super) fn presets(diagram: &mut Diagram, setup: &Setup) {
@@ -57,17 +44,8 @@ pub(super) fn presets(diagram: &mut Diagram, setup: &Setup) {
     diagram.counting = diagram
         .locks
         .iter()
-        .map(|key| counting(setup, key))
+        .map(|key| setup.servers_of_lock(key))
         .collect();
-}
-
-/// The servers whose majority holds a lock: those that a `watch` names, or the first.
-fn counting(setup: &Setup, key: &[u8]) -> Vec<ServerId> {
-    let watch = setup
-        .watches
-        .iter()
-        .find(|watch| watch.lock.as_deref() == Some(key));
-    watch.map_or(vec![ServerId::FIRST], Watch::servers)
 }
 
 /// Draws one action.

@@ -67,6 +67,18 @@ impl Step {
             _ => None,
         })
     }
+
+    /// The locks that its clauses name in `holds`, where they are written out.
+    pub fn locks(&self) -> impl Iterator<Item = &[u8]> {
+        let effects = self.clauses.iter().flat_map(|clause| &clause.effects);
+        effects.filter_map(|effect| match effect {
+            Effect::Holds {
+                key: Argument::Literal(key),
+                ..
+            } => Some(key.as_slice()),
+            _ => None,
+        })
+    }
 }
 
 /// What is sent, and to whom.
