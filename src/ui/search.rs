@@ -83,7 +83,7 @@ fn hear(desk: Desk, said: &str) {
     desk.seeking.update(|seeking| {
         let (now, worlds) = (js_sys::Date::now(), told.progress.worlds);
         let (then, before) = seeking.measured;
-        if now - then >= 500.0 {
+        if now - then >= 500.0 || (is_over && seeking.speed == 0 && now > then) {
             seeking.speed = ((worlds - before.min(worlds)) as f64 * 1000.0 / (now - then)) as u64;
             seeking.measured = (now, worlds);
         }
@@ -145,11 +145,11 @@ fn in_words(outcome: &Outcome) -> String {
                 Some(property) => " break this: ".to_string() + property.sentence(),
                 None => " lead there".to_string(),
             };
-            words::count(*steps as usize, "action", "actions")
-                + ", "
-                + &words::count(*faults as usize, "fault", "faults")
-                + " among them,"
-                + &what
+            let faults = match faults {
+                0 => "none of them a fault,".to_string(),
+                faults => words::count(*faults as usize, "fault", "faults") + " among them,",
+            };
+            words::count(*steps as usize, "action", "actions") + ", " + &faults + &what
         }
         Outcome::Nothing { worlds, .. } => {
             "None within these bounds: all ".to_string()
