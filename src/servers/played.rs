@@ -44,6 +44,7 @@ pub(super) async fn play(
         links: BTreeMap::new(),
         left_behind: Vec::new(),
         under_way: Vec::new(),
+        asked: BTreeMap::new(),
         compared: Compared::default(),
         database_jump: 0,
         behind: BTreeMap::new(),
@@ -370,8 +371,16 @@ impl Needs {
     }
 }
 
-/// A connection's place: whose, and whether it is to the database.
-type Place = (Who, bool);
+/// What a connection is for. In RESP2 one that has subscribed takes no other commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Store,
+    Subscriptions,
+    Database,
+}
+
+/// A connection's place: whose, and what it is for.
+type Place = (Who, Kind);
 
 struct Play<'s, 'a> {
     stage: &'s Stage<'a>,
@@ -379,7 +388,9 @@ struct Play<'s, 'a> {
     /// Connections that a client has given up while a request was under way on them.
     left_behind: Vec<(ClientId, usize, Link)>,
     /// Requests that have been sent and have not arrived.
-    under_way: Vec<(ClientId, usize, Request, bool)>,
+    under_way: Vec<(ClientId, usize, Request, Kind)>,
+    /// On which connection to Redis somebody has asked last.
+    asked: BTreeMap<Who, Kind>,
     compared: Compared,
     /// By how much the database's clock has jumped, in milliseconds.
     database_jump: i64,
@@ -421,8 +432,8 @@ impl Play<'_, '_> {
     async fn link(&mut self, place: Place) -> Result<&mut Link, String> {
         if !self.links.contains_key(&place) {
             let link = match (place.1, &self.stage.store, &self.stage.database) {
-                (false, Some(address), _) => address.connect().await?,
-                (true, _, Some(address)) => address.connect().await?,
+                (Kind::Store | Kind::Subscriptions, Some(address), _) => address.connect().await?,
+                (Kind::Database, _, Some(address)) => address.connect().await?,
                 _ => return Err("no address is given for this server".to_owned()),
             };
             self.links.insert(place, link);
@@ -443,12 +454,18 @@ impl Play<'_, '_> {
             Fact::Sent {
                 who, step, server, ..
             } => {
-                let Some(is_database) = kind(*server) else {
+                if kind(*server, None).is_none() {
                     return Ok(());
-                };
+                }
                 let request = self
                     .request(place, entry, *who, *step)
                     .map_err(|why| self.trouble(place, why))?;
+                let Some(on) = kind(*server, Some(&request)) else {
+                    return Ok(());
+                };
+                if on != Kind::Database {
+                    self.asked.insert(*who, on);
+                }
                 match (next.map(|next| &next.fact), who, step) {
                     (Some(Fact::RequestLost { .. }), ..) => {}
                     (
@@ -458,10 +475,10 @@ impl Play<'_, '_> {
                         Who::Client(client),
                         Some(step),
                     ) => {
-                        self.under_way.push((*client, *step, request, is_database));
+                        self.under_way.push((*client, *step, request, on));
                     }
                     _ => self
-                        .send((*who, is_database), request, event.at)
+                        .send((*who, on), request, event.at)
                         .await
                         .map_err(|why| self.trouble(place, why))?,
                 }
@@ -472,10 +489,10 @@ impl Play<'_, '_> {
                 answer,
                 ..
             } => {
-                let Some(is_database) = kind(*server) else {
+                let Some(on) = self.answers(*who, *server) else {
                     return Ok(());
                 };
-                let link = self.link((*who, is_database)).await;
+                let link = self.link((*who, on)).await;
                 let got = match link {
                     Ok(link) => link.receive().await,
                     Err(why) => Err(why),
@@ -483,11 +500,11 @@ impl Play<'_, '_> {
                 let got = got.map_err(|why| self.trouble(place, why))?;
                 self.compare(place, answer, &got)?;
             }
-            Fact::Waits { who, server } => {
-                let Some(is_database) = kind(*server) else {
+            Fact::Waits { who, server, .. } => {
+                let Some(on) = self.answers(*who, *server) else {
                     return Ok(());
                 };
-                let Ok(link) = self.link((*who, is_database)).await else {
+                let Ok(link) = self.link((*who, on)).await else {
                     return Ok(());
                 };
                 if let Some(got) = link.glance(GLANCE).await {
@@ -495,7 +512,7 @@ impl Play<'_, '_> {
                     return Err(self.difference(place, "waits".to_owned(), servers));
                 }
             }
-            Fact::RequestLost { client, step } => self
+            Fact::RequestLost { client, step, .. } => self
                 .under_way
                 .retain(|(whose, of, ..)| (whose, of) != (client, step)),
             Fact::Arrived {
@@ -508,7 +525,7 @@ impl Play<'_, '_> {
                 else {
                     return Ok(());
                 };
-                let (_, _, request, is_database) = self.under_way.remove(at);
+                let (_, _, request, on) = self.under_way.remove(at);
                 let sent = match self
                     .left_behind
                     .iter()
@@ -516,7 +533,7 @@ impl Play<'_, '_> {
                 {
                     Some((_, _, link)) => link.send(request),
                     None => {
-                        self.send((Who::Client(*client), is_database), request, event.at)
+                        self.send((Who::Client(*client), on), request, event.at)
                             .await
                     }
                 };
@@ -528,7 +545,7 @@ impl Play<'_, '_> {
                 answer,
                 server,
             } => {
-                if kind(*server).is_none() {
+                if kind(*server, None).is_none() {
                     return Ok(());
                 }
                 let Some(at) = self
@@ -546,32 +563,58 @@ impl Play<'_, '_> {
                 self.compare(place, answer, &got)?;
                 link.close().await;
             }
-            Fact::TimedOut { client, step } => {
+            Fact::TimedOut {
+                client,
+                step,
+                closes,
+                ..
+            } => {
                 let request =
                     &self.stage.reading.setup.clients[client.0]
                         .protocol
                         .map(|protocol| {
                             &self.stage.reading.setup.protocols[protocol].steps[*step].request
                         });
-                let is_database = matches!(request, Some(Asked::Database(_)));
+                if !closes {
+                    return Ok(());
+                }
+                let on = match request {
+                    Some(Asked::Database(_)) => Kind::Database,
+                    _ => self
+                        .asked
+                        .get(&Who::Client(*client))
+                        .copied()
+                        .unwrap_or(Kind::Store),
+                };
                 let is_under_way = self
                     .under_way
                     .iter()
                     .any(|(whose, of, ..)| (whose, of) == (client, step));
-                self.behind.remove(&(Who::Client(*client), is_database));
-                match (
-                    self.links.remove(&(Who::Client(*client), is_database)),
-                    is_under_way,
-                ) {
+                self.behind.remove(&(Who::Client(*client), on));
+                match (self.links.remove(&(Who::Client(*client), on)), is_under_way) {
                     (Some(link), true) => self.left_behind.push((*client, *step, link)),
                     (Some(link), false) => link.close().await,
                     (None, _) => {}
                 }
             }
-            Fact::Crashed { client } => {
-                for is_database in [false, true] {
-                    self.behind.remove(&(Who::Client(*client), is_database));
-                    if let Some(link) = self.links.remove(&(Who::Client(*client), is_database)) {
+            Fact::Messaged {
+                client,
+                channel,
+                message,
+                ..
+            } => {
+                let got = self.message(*client).await;
+                let got = got.map_err(|why| self.trouble(place, why))?;
+                let told = [Reply::bulk(channel), Reply::bulk(message)];
+                if !matches!(&got, Got::Store(Reply::Array(parts)) if parts.ends_with(&told)) {
+                    let told = Reply::Array(told.to_vec()).print_short();
+                    return Err(self.difference(place, told, got.print()));
+                }
+            }
+            Fact::Crashed { client, .. } => {
+                for on in [Kind::Store, Kind::Subscriptions, Kind::Database] {
+                    self.behind.remove(&(Who::Client(*client), on));
+                    if let Some(link) = self.links.remove(&(Who::Client(*client), on)) {
                         link.close().await;
                     }
                 }
@@ -580,7 +623,7 @@ impl Play<'_, '_> {
                 clock: ClockOf::Database,
                 milliseconds,
             } => self.database_jump += milliseconds,
-            Fact::TimePassed { milliseconds } => self
+            Fact::TimePassed { milliseconds, .. } => self
                 .pass(place, entry, *milliseconds)
                 .await
                 .map_err(|why| self.trouble(place, why))?,
@@ -597,6 +640,29 @@ impl Play<'_, '_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The next message to a client, behind what confirms its subscriptions to more than one channel.
+    async fn message(&mut self, client: ClientId) -> Result<Got, String> {
+        let link = self
+            .link((Who::Client(client), Kind::Subscriptions))
+            .await?;
+        loop {
+            let got = link.receive().await?;
+            let confirms = matches!(&got, Got::Store(Reply::Array(parts))
+                if matches!(parts.first(), Some(Reply::Bulk(word)) if word.ends_with(b"subscribe")));
+            if !confirms {
+                return Ok(got);
+            }
+        }
+    }
+
+    /// On which connection an answer is expected.
+    fn answers(&self, who: Who, server: Server) -> Option<Kind> {
+        match kind(server, None)? {
+            Kind::Database => Some(Kind::Database),
+            _ => Some(self.asked.get(&who).copied().unwrap_or(Kind::Store)),
+        }
     }
 
     /// Somebody from outside does something to Redis.
@@ -670,7 +736,7 @@ impl Play<'_, '_> {
     async fn send(&mut self, place: Place, request: Request, at: u64) -> Result<(), String> {
         let clock = (crate::sim::time::START_OF_WALL_CLOCK + at) as i64 + self.database_jump;
         let knows = self.behind.get(&place) == Some(&clock);
-        let tells = place.1 && self.stage.database_clock && !knows;
+        let tells = place.1 == Kind::Database && self.stage.database_clock && !knows;
         let link = self.link(place).await?;
         if tells {
             let statement = format!(
@@ -679,6 +745,10 @@ impl Play<'_, '_> {
                 clock.rem_euclid(1000)
             );
             done(link.ask(Request::Statement(statement)).await?)?;
+        }
+        if place.1 == Kind::Subscriptions {
+            // One answer is compared; a request about several channels is answered for each.
+            while link.glance(GLANCE).await.is_some_and(|got| got.is_ok()) {}
         }
         link.send(request)?;
         self.behind.insert(place, clock);
@@ -888,12 +958,24 @@ impl Play<'_, '_> {
     }
 }
 
-/// Whether a request goes to the database (`true`) or to Redis; `None`: to neither.
-fn kind(server: Server) -> Option<bool> {
-    match server {
-        Server::Store(_) => Some(false),
-        Server::Database => Some(true),
-        Server::Gateway | Server::Client => None,
+/// On which kind of connection a request goes to a server; `None`: it goes to none.
+fn kind(server: Server, request: Option<&Request>) -> Option<Kind> {
+    const SUBSCRIPTIONS: [&str; 4] = ["SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE"];
+    match (server, request) {
+        (Server::Store(_), Some(Request::Command(argv))) => {
+            let name = argv
+                .first()
+                .map(|name| String::from_utf8_lossy(name).to_ascii_uppercase());
+            let subscribes = name.is_some_and(|name| SUBSCRIPTIONS.contains(&name.as_str()));
+            Some(if subscribes {
+                Kind::Subscriptions
+            } else {
+                Kind::Store
+            })
+        }
+        (Server::Store(_), _) => Some(Kind::Store),
+        (Server::Database, _) => Some(Kind::Database),
+        (Server::Gateway | Server::Client, _) => None,
     }
 }
 
@@ -953,8 +1035,17 @@ fn sorted(reply: &Reply) -> Reply {
     }
 }
 
+/// Whether a reply tells that a channel has been left.
+fn leaves(reply: &[Reply]) -> bool {
+    matches!(reply.first(), Some(Reply::Bulk(word)) if word.ends_with(b"unsubscribe"))
+}
+
 fn is_same_reply(told: &Reply, got: &Reply, is_loose: bool, scripts_differ: bool) -> bool {
     match (told, got) {
+        // In which order UNSUBSCRIBE without names leaves its channels is Redis's own affair.
+        (Reply::Array(told), Reply::Array(got)) if leaves(told) && leaves(got) => {
+            told.first() == got.first() && told.last() == got.last()
+        }
         (Reply::Integer(told), Reply::Integer(got)) if is_loose => (told - got).abs() <= TOLERANCE,
         (Reply::Array(told), Reply::Array(got)) => {
             told.len() == got.len()
