@@ -134,7 +134,7 @@ fn pictures_are_as_they_were() {
         .map(|file| file.unwrap().path())
         .collect();
     files.sort();
-    assert_eq!(files.len(), 8, "a picture is missing or has no scenario");
+    assert_eq!(files.len(), 12, "a picture is missing or has no scenario");
     let wrong: Vec<String> = files.iter().filter_map(|file| check(file).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -370,3 +370,12 @@ pub(super) fn way_of(events: &[Event], place: usize) -> Way {
         _ => Way::Straight,
     }
 }
+
+/// Whether the same action told before why the client hears nothing: it gave up waiting, or the server is down.
+pub(super) fn is_given_up(events: &[Event], place: usize, client: ClientId) -> bool {
+    events[..place].iter().any(|event| match &event.fact {
+        Fact::TimedOut { client: of, .. } => *of == client,
+        Fact::Unreachable { who, .. } => *who == Who::Client(client),
+        _ => false,
+    })
+}

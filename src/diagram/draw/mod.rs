@@ -12,7 +12,7 @@ mod write;
 
 use crate::property::LedgerEntry;
 use crate::sim::action::{Action, ClientId, ClockOf, ServerId, Who};
-use crate::sim::event::{Event, Fact};
+use crate::sim::event::{Answer, Event, Fact};
 use crate::sim::setup::Setup;
 use crate::sim::time::in_words;
 use crate::sim::world::World;
@@ -276,7 +276,9 @@ impl<'a> Pen<'a> {
                 answer,
                 ..
             } => {
-                if !layout::is_answered_before(events, place, *client, *step) {
+                let is_told =
+                    *answer == Answer::Lost && message::is_given_up(events, place, *client);
+                if !is_told && !layout::is_answered_before(events, place, *client, *step) {
                     self.delivered(*client, *step, answer);
                 }
             }
