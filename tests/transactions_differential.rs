@@ -339,7 +339,8 @@ impl Pair {
             let deletes = ["DELETE", "REPLACE", "SET id", "SET u", "SET k", "UPDATE k"];
             let deletes = deletes.iter().any(|part| sql.contains(part));
             self.deleted |= deletes;
-            ended |= deletes || sql.starts_with("COMMIT") || sql.starts_with("SET");
+            let ends = ["COMMIT", "ROLLBACK", "BEGIN", "START", "SET"];
+            ended |= deletes || ends.iter().any(|word| sql.starts_with(word));
             let (ours, theirs) = (replies.get(&connection), answers.get(&connection));
             let equal = match (ours, theirs) {
                 (Some(ours), Some(theirs)) => same(&sql, ours, theirs),
