@@ -129,6 +129,9 @@ impl Desk {
 
     /// Does what the user asks, and tells what came of it.
     pub fn send(self, msg: Msg) {
+        if matches!(msg, Msg::Open { .. } | Msg::SwitchBranch(_)) {
+            super::search::forget(self);
+        }
         let stands = |session: &Session| (session.revision(), session.why_not_writable());
         let before = self.look(stands);
         let mut notices = Vec::new();

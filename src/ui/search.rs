@@ -74,6 +74,17 @@ fn begin(desk: Desk) {
     );
 }
 
+/// Another text is opened: a search of the one before says nothing of it.
+pub fn forget(desk: Desk) {
+    if desk
+        .seeking
+        .with_untracked(|seeking| seeking.stage != Stage::Idle)
+    {
+        browser::end_search();
+        desk.seeking.set(Seeking::default());
+    }
+}
+
 fn hear(desk: Desk, said: &str) {
     let Some(told) = told::read(said) else {
         browser::end_search();

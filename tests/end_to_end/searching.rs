@@ -1,7 +1,7 @@
 //! A visitor has the page find the schedule that breaks a protocol, and steps through it.
 
 use crate::Test;
-use crate::browser::Browser;
+use crate::browser::{Browser, keys};
 use crate::visitor::Visitor;
 use latchkey::link;
 
@@ -101,4 +101,11 @@ fn pauses_and_stops(browser: &Browser) {
     visitor.presses("Find a failing schedule (F)");
     visitor.presses("Stop the search");
     browser.wait_for_text(".search__result", "None up to depth");
+    // It says nothing of another scenario.
+    browser.press(keys::ESCAPE);
+    visitor.opens_story("Atomic acquire: the same stall, now harmless");
+    visitor.presses("Find a failing schedule (F)");
+    browser.wait_until("nothing was found here yet", |browser| {
+        browser.count(".search__bound") > 0 && browser.count(".search__result") == 0
+    });
 }
