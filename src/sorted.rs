@@ -149,6 +149,11 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.place(key).ok().map(|place| self.0.remove(place).1)
     }
 
+    /// Takes the first key away, with its value.
+    pub fn pop_first(&mut self) -> Option<(K, V)> {
+        (!self.0.is_empty()).then(|| self.0.remove(0))
+    }
+
     /// The value of a key, which is this where the key is new.
     pub fn or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
         let place = match self.place(&key) {
@@ -472,6 +477,10 @@ mod tests {
         assert_eq!(ours.first_key_value(), theirs.first_key_value());
         assert_eq!(ours.last_key_value(), theirs.last_key_value());
         assert_eq!(ours.len(), theirs.len());
+        assert_eq!(
+            (ours.pop_first(), ours.len()),
+            (theirs.pop_first(), theirs.len())
+        );
         ours.retain(|key, _| key % 3 == 0);
         theirs.retain(|key, _| key % 3 == 0);
         assert!(ours.into_iter().eq(theirs));

@@ -8,7 +8,6 @@
 //! A world knows what was used of each budget, so that its faults are settled by what it is; how many actions it takes is settled
 //! when its turn comes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::bounds::{Bounds, Budget, Goal, Reduction};
@@ -38,7 +37,7 @@ pub(super) struct Engine {
     first: Vec<u32>,
     most_faults: u32,
     /// Worlds whose turn will come, by cost.
-    waiting: BTreeMap<Cost, Vec<u32>>,
+    waiting: crate::sorted::SortedMap<Cost, Vec<u32>>,
     current: Cost,
     turn: Vec<u32>,
     /// The smallest cost at which the goal was seen, and worlds that show it.
@@ -137,7 +136,7 @@ impl Engine {
             bounds,
             budgets,
             most_faults,
-            waiting: BTreeMap::new(),
+            waiting: crate::sorted::SortedMap::new(),
             current: (0, 0),
             turn: Vec::new(),
             best: None,
@@ -269,7 +268,7 @@ impl Engine {
 
     fn next_turn(&mut self) {
         for (cost, worlds) in std::mem::take(&mut self.opened) {
-            let waiting = self.waiting.entry(cost).or_default();
+            let waiting = self.waiting.or_default(cost);
             match waiting.is_empty() {
                 true => *waiting = worlds,
                 false => waiting.extend_from_slice(&worlds),

@@ -649,7 +649,7 @@ fn aggregate(
             i64::try_from(group.len()).unwrap_or(i64::MAX),
         ));
     }
-    let mut seen: std::collections::BTreeSet<Vec<u8>> = std::collections::BTreeSet::new();
+    let mut seen: crate::sorted::SortedSet<Vec<u8>> = crate::sorted::SortedSet::new();
     let mut count: i64 = 0;
     let mut result = Value::Null;
     for rows in group {

@@ -2,8 +2,6 @@
 //! then HAVING, DISTINCT, ORDER BY and LIMIT.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::error::{self, Outcome};
@@ -88,7 +86,7 @@ pub(super) fn run(
         results
     };
     if query.distinct {
-        let mut seen = BTreeSet::new();
+        let mut seen = crate::sorted::SortedSet::new();
         results.retain(|(values, _)| seen.insert(encoded(values)));
     }
     if !query.order.is_empty() {
@@ -501,7 +499,7 @@ fn groups(
     items: &Items<'_>,
     joined: Vec<Vec<Values>>,
 ) -> Outcome<Vec<ResultRow>> {
-    let mut places: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    let mut places: crate::sorted::SortedMap<Vec<u8>, usize> = crate::sorted::SortedMap::new();
     let mut groups: Vec<Vec<Vec<Values>>> = Vec::new();
     if query.group.is_empty() {
         groups.push(joined);
@@ -516,7 +514,7 @@ fn groups(
                 by.push(group_value(&inner, items, expression)?);
             }
             let next = groups.len();
-            let place = *places.entry(encoded(&by)).or_insert(next);
+            let place = *places.or_insert_with(encoded(&by), || next);
             if place == next {
                 groups.push(Vec::new());
             }

@@ -107,7 +107,7 @@ pub(super) fn log(run: &mut Run<'_>, origin: Option<ConnectionId>) {
         let end = replication.log.len();
         replication.marks.retain(|(other, _)| *other != origin);
         replication.marks.push((origin, end));
-        replication.marks.sort_unstable();
+        crate::sorted::sort(&mut replication.marks);
     }
 }
 
