@@ -112,7 +112,7 @@ pub fn consoles(desk: Desk) -> AnyView {
         said.with(Vec::is_empty).then(|| {
             view! {
                 <p class="empty">
-                    "Type any Redis command or SQL statement. It becomes an action of the schedule, and time does not move. With “an action” chosen, type any line of a schedule: clock of store +5s."
+                    "Type any Redis command or SQL statement. It becomes an action of the schedule, and time does not move. Its first word says which server is meant, or redis or mysql in front of it. With “an action” chosen, type any line of a schedule: clock of store +5s."
                 </p>
             }
         })
@@ -288,6 +288,8 @@ fn draw(said: Said) -> AnyView {
     let note = note.map(|note| view! { "\n" <span class="console__note">{note}</span> });
     let class = if is_error {
         "console__error"
+    } else if answer.starts_with('+') {
+        "console__answer console__answer--table"
     } else {
         "console__answer"
     };

@@ -178,11 +178,15 @@ fn verdict_of(entry: &LedgerEntry) -> AnyView {
         (false, _) if has_failed(entry) => verdict("untested", "failed".to_string()),
         (false, stale) => {
             let reasons: Vec<&str> = entry.reasons.iter().map(reason_in_words).collect();
-            let stale = if stale { ", stale" } else { "" };
-            verdict(
-                "rejected",
-                "rejected: ".to_string() + &reasons.join(", ") + stale,
-            )
+            let mut words = "rejected".to_string();
+            if !reasons.is_empty() {
+                words += ": ";
+                words += &reasons.join(", ");
+            }
+            if stale {
+                words += ", stale";
+            }
+            verdict("rejected", words)
         }
     }
 }
