@@ -28,7 +28,7 @@ async function makeWay() {
   const done = new Promise((resolve) => {
     channel.port1.onmessage = (message) => message.data || resolve(false);
     navigator.serviceWorker.addEventListener("controllerchange", () => resolve(true), { once: true });
-    setTimeout(() => resolve(false), 1000);
+    setTimeout(() => resolve(false), 3000);
   });
   newer.postMessage("take over", [channel.port2]);
   return done;

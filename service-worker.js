@@ -52,10 +52,10 @@ async function answer(request) {
 
 /** Whether just one page is open. The one that a reload has left may still be counted for a moment. */
 async function hasOnePage() {
-  for (let asked = 0; asked < 10; asked += 1) {
+  for (let asked = 0; asked < 40; asked += 1) {
     const pages = await self.clients.matchAll({ includeUncontrolled: true, type: "window" });
     if (pages.length <= 1) return true;
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return false;
 }

@@ -5,7 +5,7 @@ use super::view::*;
 use super::browser;
 use super::controls::Button;
 use super::desk::{Desk, Over};
-use super::{branches, help, library, notices, search, share};
+use super::{branches, help, library, search, share};
 
 /// The one dialog of the page.
 pub fn over_page(desk: Desk) -> AnyView {
@@ -54,8 +54,6 @@ pub fn over_page(desk: Desk) -> AnyView {
                 </header>
                 <div class="over__body">{content}</div>
             </div>
-            // The page's own notice lies under an open dialog.
-            {notices::notice(desk)}
         </dialog>
     }
 }
