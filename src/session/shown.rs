@@ -244,11 +244,19 @@ impl Session {
         })
     }
 
-    /// The client that a single Step is about: the one that acted last and can still step, else the first that can.
+    /// The client that a single Step is about: the one whose step the schedule has next, else the one that acted last and can still
+    /// step, else the first that can.
     pub fn next_actor(&self) -> Option<ClientId> {
         let can_step = |client: &ClientId| {
             self.next_step(*client)
                 .is_some_and(|step| self.why_not(&step).is_none())
+        };
+        let recorded = match self.timeline().entries().get(self.cursor()) {
+            Some(Entry {
+                action: Action::Step { client, .. },
+                ..
+            }) => Some(*client),
+            _ => None,
         };
         let acted = self
             .played()
@@ -265,7 +273,7 @@ impl Session {
                 _ => None,
             });
         let all = (0..self.world().clients.len()).map(ClientId);
-        acted.chain(all).find(can_step)
+        recorded.into_iter().chain(acted).chain(all).find(can_step)
     }
 
     /// The tables at the cursor.

@@ -511,3 +511,18 @@ fn a_lease_is_what_the_servers_say() {
     let of_three = [&["free"; 3], held.as_slice(), &["free"; 3]].concat();
     check("32a-majority-of-three", "lock:sku-1", &of_three);
 }
+
+/// A single Step follows the schedule where that goes on with a step.
+#[test]
+fn a_single_step_is_the_recorded_one() {
+    let check = |cursor: usize, next: &str, expected: usize| {
+        let session = story("22-unique-job", Some(cursor));
+        assert!(schedule(&session)[cursor].starts_with(next));
+        assert_eq!(session.next_actor(), Some(ClientId(expected)), "{next}");
+    };
+    check(0, "A claim", 0);
+    // V could go on, and the schedule lets W step.
+    check(7, "W fetch", 4);
+    // The schedule goes on with the clock: C is the first that can step.
+    check(3, "clock", 2);
+}
