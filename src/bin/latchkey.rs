@@ -214,20 +214,13 @@ fn check_file(file: &OsStr, console: &mut Console<'_>) -> io::Result<bool> {
 }
 
 fn search_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
-    let (options, files): (Vec<&OsStr>, Vec<&OsStr>) = arguments
-        .iter()
-        .partition(|argument| **argument == "--ties");
-    if let Some(option) = unknown_option(&files) {
-        return usage(
-            console,
-            &format!("search has no option `{}`", option.to_string_lossy()),
-        );
-    }
-    let [file] = files.as_slice() else {
-        return usage(console, "search needs one file");
-    };
-    let Some(text) = text_of(file, console)? else {
-        return Ok(Outcome::Wrong);
+    let OneFile {
+        file,
+        has_option: with_ties,
+        text,
+    } = match one_file("search", "--ties", arguments, console)? {
+        Ok(one) => one,
+        Err(outcome) => return Ok(outcome),
     };
     let reading = match scenario::read(&text) {
         Ok(reading) => reading,
@@ -252,7 +245,7 @@ fn search_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Ou
                 let started = std::time::Instant::now();
                 let found = running.finish().clone();
                 let bytes = running.progress().bytes;
-                print_found(&found, !options.is_empty(), console)?;
+                print_found(&found, with_ties, console)?;
                 writeln!(
                     console.err,
                     "{:.2} s, {:.1} MiB",
@@ -357,20 +350,13 @@ fn rewrite_file(
     arguments: &[&OsStr],
     console: &mut Console<'_>,
 ) -> io::Result<Outcome> {
-    let (options, files): (Vec<&OsStr>, Vec<&OsStr>) = arguments
-        .iter()
-        .partition(|argument| **argument == "--write");
-    if let Some(option) = unknown_option(&files) {
-        return usage(
-            console,
-            &format!("{command} has no option `{}`", option.to_string_lossy()),
-        );
-    }
-    let [file] = files.as_slice() else {
-        return usage(console, &format!("{command} needs one file"));
-    };
-    let Some(text) = text_of(file, console)? else {
-        return Ok(Outcome::Wrong);
+    let OneFile {
+        file,
+        has_option: into_the_file,
+        text,
+    } = match one_file(command, "--write", arguments, console)? {
+        Ok(one) => one,
+        Err(outcome) => return Ok(outcome),
     };
     let rewritten = match rewrite(&text) {
         Ok(rewritten) => rewritten,
@@ -379,7 +365,7 @@ fn rewrite_file(
             return Ok(Outcome::Wrong);
         }
     };
-    if options.is_empty() {
+    if !into_the_file {
         write!(console.out, "{rewritten}")?;
         return Ok(Outcome::Well);
     }
@@ -400,6 +386,40 @@ fn rewrite_file(
             Ok(Outcome::Wrong)
         }
     }
+}
+
+/// The one file that a command was given, and whether its one option was.
+struct OneFile<'a> {
+    file: &'a OsStr,
+    has_option: bool,
+    text: String,
+}
+
+/// Reads the arguments of a command that takes one file and may take one option; what is wrong with them is printed, and `Err` is
+/// how the command ends then.
+fn one_file<'a>(
+    command: &str,
+    option: &str,
+    arguments: &[&'a OsStr],
+    console: &mut Console<'_>,
+) -> io::Result<Result<OneFile<'a>, Outcome>> {
+    let (options, files): (Vec<&OsStr>, Vec<&OsStr>) =
+        arguments.iter().partition(|argument| **argument == option);
+    if let Some(option) = unknown_option(&files) {
+        let wrong = format!("{command} has no option `{}`", option.to_string_lossy());
+        return Ok(Err(usage(console, &wrong)?));
+    }
+    let [file] = files.as_slice() else {
+        return Ok(Err(usage(console, &format!("{command} needs one file"))?));
+    };
+    Ok(match text_of(file, console)? {
+        Some(text) => Ok(OneFile {
+            file,
+            has_option: !options.is_empty(),
+            text,
+        }),
+        None => Err(Outcome::Wrong),
+    })
 }
 
 /// A file's text; why it cannot be had is printed.
