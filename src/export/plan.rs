@@ -825,20 +825,7 @@ fn words_of_requests(reading: &Reading) -> BTreeSet<String> {
 
 /// Whether a statement asks what time it is.
 pub(crate) fn reads_database_clock(reading: &Reading) -> bool {
-    let steps = reading
-        .setup
-        .protocols
-        .iter()
-        .flat_map(|protocol| &protocol.steps)
-        .map(|step| &step.request);
-    let typed = reading
-        .schedule
-        .iter()
-        .filter_map(|line| match &line.action {
-            Action::Command { request, .. } => Some(request),
-            _ => None,
-        });
-    steps.chain(typed).any(|request| match request {
+    reading.requests().any(|request| match request {
         Request::Database(Ok(statement)) => {
             let source = statement.source().to_ascii_lowercase();
             let mut words =

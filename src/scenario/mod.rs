@@ -68,6 +68,23 @@ pub struct Reading {
     pub layout: Layout,
 }
 
+impl Reading {
+    /// Every request of a protocol's step, and then every one that is typed at a console, in the order of the text.
+    pub fn requests(&self) -> impl Iterator<Item = &Request> {
+        let steps = self
+            .setup
+            .protocols
+            .iter()
+            .flat_map(|protocol| &protocol.steps)
+            .map(|step| &step.request);
+        let typed = self.schedule.iter().filter_map(|line| match &line.action {
+            Action::Command { request, .. } => Some(request),
+            _ => None,
+        });
+        steps.chain(typed)
+    }
+}
+
 /// A search, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {

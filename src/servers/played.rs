@@ -344,18 +344,6 @@ struct Needs {
 impl Needs {
     fn of(reading: &Reading, start: &World) -> Needs {
         let setup: &Setup = &reading.setup;
-        let steps = setup
-            .protocols
-            .iter()
-            .flat_map(|protocol| &protocol.steps)
-            .map(|step| &step.request);
-        let typed = reading
-            .schedule
-            .iter()
-            .filter_map(|line| match &line.action {
-                Action::Command { request, .. } => Some(request),
-                _ => None,
-            });
         let mut needs = Needs {
             store: start
                 .stores
@@ -363,7 +351,7 @@ impl Needs {
                 .any(|store| store.keys().next().is_some()),
             database: !setup.statements.is_empty(),
         };
-        for request in steps.chain(typed) {
+        for request in reading.requests() {
             needs.store |= matches!(request, Asked::Store(..));
             needs.database |= matches!(request, Asked::Database(_));
         }
