@@ -12,10 +12,12 @@ use super::Options;
 use super::claim::{Claim, Evidence, Replies};
 use super::layout::{Code as Laid, Style, laid_out, leaf, list};
 use super::plan::{CLOCK_KEY, FinalKey, Move, Part, Plan, Seen};
-use super::python::{error_name, name_in_sql, seconds, short};
 use super::request::{Call, plain_number};
 use super::routine::{Code, Is, Routine, Send, Shape, Test};
-use super::words::{camel, pascal, screaming, wrapped};
+use super::words::{
+    LEAVES_ALONE, SEE_IT, aim, camel, error_name, name_in_sql, pascal, push_line, screaming,
+    seconds, short, wrapped,
+};
 
 const WIDTH: usize = 120;
 
@@ -50,11 +52,7 @@ struct Printer<'p, 'a> {
 
 impl Printer<'_, '_> {
     fn line(&mut self, indent: usize, text: &str) {
-        if !text.is_empty() {
-            self.out.push_str(&" ".repeat(indent));
-            self.out.push_str(text);
-        }
-        self.out.push('\n');
+        push_line(&mut self.out, indent, text);
     }
 
     fn code(&mut self, indent: usize, code: &Laid) {
@@ -84,14 +82,8 @@ impl Printer<'_, '_> {
             self.remark(0, plan.description);
             self.line(0, "//");
         }
-        self.remark(0, match self.options.holds {
-            false => "This test passes as long as the servers do what Latchkey says of this schedule.",
-            true => "This test fails until the protocol keeps what is asserted at its end.",
-        });
-        self.remark(
-            0,
-            "Put this behind the address of Latchkey to see it step by step:",
-        );
+        self.remark(0, aim(self.options.holds));
+        self.remark(0, SEE_IT);
         self.line(0, "//");
         self.line(0, &format!("//     {}", plan.link));
         self.line(0, "//");
@@ -105,10 +97,7 @@ impl Printer<'_, '_> {
         if plan.database {
             self.remark(0, "DB_HOST, DB_PORT, DB_USERNAME, DB_PASSWORD and DB_DATABASE say where MySQL or MariaDB is (127.0.0.1, 3306, root, no password, test).");
         }
-        self.remark(
-            0,
-            "The test leaves alone what it did not make: it fails where its keys or tables exist.",
-        );
+        self.remark(0, LEAVES_ALONE);
         self.line(0, "");
         self.line(0, "declare(strict_types=1);");
         self.line(0, "");

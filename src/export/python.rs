@@ -12,7 +12,10 @@ use super::layout::{Code as Laid, Style, laid_out, leaf, list};
 use super::plan::{FinalKey, Move, Part, Plan, Seen};
 use super::request::{Call, plain_number};
 use super::routine::{Code, Is, Routine, Send, Shape, Test};
-use super::words::{screaming, snake, wrapped};
+use super::words::{
+    LEAVES_ALONE, SEE_IT, WHERE_REDIS_IS, aim, error_name, name_in_sql, push_line, screaming,
+    seconds, short, snake, wrapped,
+};
 
 const WIDTH: usize = 88;
 
@@ -43,11 +46,7 @@ struct Printer<'p, 'a> {
 
 impl Printer<'_, '_> {
     fn line(&mut self, indent: usize, text: &str) {
-        if !text.is_empty() {
-            self.out.push_str(&" ".repeat(indent));
-            self.out.push_str(text);
-        }
-        self.out.push('\n');
+        push_line(&mut self.out, indent, text);
     }
 
     fn code(&mut self, indent: usize, code: &Laid) {
@@ -87,17 +86,9 @@ impl Printer<'_, '_> {
             }
             self.line(0, "");
         }
-        let aim = match self.options.holds {
-            false => {
-                "This test passes as long as the servers do what Latchkey says of this schedule."
-            }
-            true => "This test fails until the protocol keeps what is asserted at its end.",
-        };
+        let aim = aim(self.options.holds);
         self.line(0, aim);
-        self.line(
-            0,
-            "Put this behind the address of Latchkey to see it step by step:",
-        );
+        self.line(0, SEE_IT);
         self.line(0, "");
         self.line(0, &format!("    {}", plan.link));
         self.line(0, "");
@@ -113,10 +104,7 @@ impl Printer<'_, '_> {
         self.line(0, "    pytest");
         self.line(0, "");
         if plan.store {
-            self.line(
-                0,
-                "REDIS_URL says where Redis is (redis://127.0.0.1:6379/0 if it is not set).",
-            );
+            self.line(0, WHERE_REDIS_IS);
         }
         if plan.database {
             self.line(0, "MYSQL_HOST, MYSQL_PORT, MYSQL_USER, MYSQL_PASSWORD and MYSQL_DATABASE say where MySQL");
@@ -125,10 +113,7 @@ impl Printer<'_, '_> {
                 "or MariaDB is (127.0.0.1, 3306, root, no password, test).",
             );
         }
-        self.line(
-            0,
-            "The test leaves alone what it did not make: it fails where its keys or tables exist.",
-        );
+        self.line(0, LEAVES_ALONE);
         self.line(0, "\"\"\"");
         self.line(0, "");
     }
@@ -948,26 +933,6 @@ impl Printer<'_, '_> {
     }
 }
 
-/// The beginning of a title, as far as a name should go.
-pub(super) fn short(title: &str) -> String {
-    let mut short = String::new();
-    for word in title
-        .split(|other: char| !other.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-    {
-        if !short.is_empty() && short.len() + word.len() > 60 {
-            break;
-        }
-        short.push_str(word);
-        short.push(' ');
-    }
-    if short.is_empty() {
-        "a schedule of lock clients".to_owned()
-    } else {
-        short
-    }
-}
-
 const KEYWORDS: &str = " and as assert async await break class continue def del elif else except finally for from global if import \
     in is lambda nonlocal not or pass raise return try while with yield redis mysql gateway sales rows row value error Step \
     type id None ";
@@ -1072,28 +1037,6 @@ fn argument(argument: &Argument) -> String {
         Argument::Variable(name) => variable(name),
         Argument::ScriptSource(name) => screaming(name),
         Argument::ScriptSha(name) => format!("sha1_of({})", screaming(name)),
-    }
-}
-
-pub(super) fn seconds(milliseconds: u64) -> String {
-    match milliseconds % 1000 {
-        0 => (milliseconds / 1000).to_string(),
-        rest => format!("{}.{rest:03}", milliseconds / 1000),
-    }
-}
-
-pub(super) fn name_in_sql(name: &str) -> String {
-    let is_plain = name
-        .bytes()
-        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    let is_word = [
-        " key ", " order ", " group ", " rows ", " rank ", " index ", " values ",
-    ]
-    .contains(&format!(" {name} ").as_str());
-    if is_plain && !is_word {
-        name.to_owned()
-    } else {
-        format!("`{name}`")
     }
 }
 
@@ -1210,13 +1153,6 @@ fn condition(test: &Test<'_>) -> String {
                 text(error_name(name).as_bytes())
             )
         }
-    }
-}
-
-pub(super) fn error_name(name: &str) -> String {
-    match name.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => format!("ERROR {name}"),
-        false => name.to_owned(),
     }
 }
 

@@ -12,10 +12,12 @@ use super::Options;
 use super::claim::{Claim, Evidence, Replies};
 use super::layout::{Code as Laid, Style, laid_out, leaf, list};
 use super::plan::{CLOCK_KEY, FinalKey, Move, Part, Plan, Seen};
-use super::python::{error_name, name_in_sql, seconds};
 use super::request::{Call, plain_number};
 use super::routine::{Code, Is, Routine, Send, Shape, Test, outliving};
-use super::words::{camel, screaming, wrapped};
+use super::words::{
+    LEAVES_ALONE, SEE_IT, WHERE_REDIS_IS, aim, camel, error_name, name_in_sql, push_line,
+    screaming, seconds, wrapped,
+};
 
 const WIDTH: usize = 80;
 
@@ -46,11 +48,7 @@ struct Printer<'p, 'a> {
 
 impl Printer<'_, '_> {
     fn line(&mut self, indent: usize, text: &str) {
-        if !text.is_empty() {
-            self.out.push_str(&" ".repeat(indent));
-            self.out.push_str(text);
-        }
-        self.out.push('\n');
+        push_line(&mut self.out, indent, text);
     }
 
     fn code(&mut self, indent: usize, code: &Laid) {
@@ -96,17 +94,9 @@ impl Printer<'_, '_> {
             self.remark(0, plan.description);
             self.line(0, "//");
         }
-        let aim = match self.options.holds {
-            false => {
-                "This test passes as long as the servers do what Latchkey says of this schedule."
-            }
-            true => "This test fails until the protocol keeps what is asserted at its end.",
-        };
+        let aim = aim(self.options.holds);
         self.remark(0, aim);
-        self.remark(
-            0,
-            "Put this behind the address of Latchkey to see it step by step:",
-        );
+        self.remark(0, SEE_IT);
         self.line(0, "//");
         self.line(0, &format!("//     {}", plan.link));
         self.line(0, "//");
@@ -122,10 +112,7 @@ impl Printer<'_, '_> {
         self.line(0, "//     npx vitest run");
         self.line(0, "//");
         if plan.store {
-            self.remark(
-                0,
-                "REDIS_URL says where Redis is (redis://127.0.0.1:6379/0 if it is not set).",
-            );
+            self.remark(0, WHERE_REDIS_IS);
         }
         if plan.database {
             self.remark(
@@ -134,10 +121,7 @@ impl Printer<'_, '_> {
                  3306, root, no password, test).",
             );
         }
-        self.remark(
-            0,
-            "The test leaves alone what it did not make: it fails where its keys or tables exist.",
-        );
+        self.remark(0, LEAVES_ALONE);
         self.line(0, "");
     }
 

@@ -1,4 +1,33 @@
-//! Names: words of the scenario in the case that a language writes them in.
+//! Words that the tests of all languages share: names of the scenario in the case that a language writes them in, and the sentences of
+//! the header.
+
+/// How to see the schedule on the page; the link follows.
+pub(super) const SEE_IT: &str = "Put this behind the address of Latchkey to see it step by step:";
+
+/// Where the test looks for Redis.
+pub(super) const WHERE_REDIS_IS: &str =
+    "REDIS_URL says where Redis is (redis://127.0.0.1:6379/0 if it is not set).";
+
+/// What the test does not touch.
+pub(super) const LEAVES_ALONE: &str =
+    "The test leaves alone what it did not make: it fails where its keys or tables exist.";
+
+/// What it means that the test passes, or fails.
+pub(super) fn aim(holds: bool) -> &'static str {
+    match holds {
+        false => "This test passes as long as the servers do what Latchkey says of this schedule.",
+        true => "This test fails until the protocol keeps what is asserted at its end.",
+    }
+}
+
+/// A line of the test; an empty one is not indented.
+pub(super) fn push_line(out: &mut String, indent: usize, text: &str) {
+    if !text.is_empty() {
+        out.push_str(&" ".repeat(indent));
+        out.push_str(text);
+    }
+    out.push('\n');
+}
 
 /// The words of a name: runs of ASCII letters and digits, in lower case.
 pub(super) fn words(name: &str) -> Vec<String> {
@@ -140,4 +169,56 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The beginning of a title, as far as a name should go.
+pub(super) fn short(title: &str) -> String {
+    let mut short = String::new();
+    for word in title
+        .split(|other: char| !other.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
+        if !short.is_empty() && short.len() + word.len() > 60 {
+            break;
+        }
+        short.push_str(word);
+        short.push(' ');
+    }
+    if short.is_empty() {
+        "a schedule of lock clients".to_owned()
+    } else {
+        short
+    }
+}
+
+/// A time in seconds, with milliseconds only where there are any.
+pub(super) fn seconds(milliseconds: u64) -> String {
+    match milliseconds % 1000 {
+        0 => (milliseconds / 1000).to_string(),
+        rest => format!("{}.{rest:03}", milliseconds / 1000),
+    }
+}
+
+/// A name as SQL has it, in backticks where it has to be.
+pub(super) fn name_in_sql(name: &str) -> String {
+    let is_plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    let is_word = [
+        " key ", " order ", " group ", " rows ", " rank ", " index ", " values ",
+    ]
+    .contains(&format!(" {name} ").as_str());
+    if is_plain && !is_word {
+        name.to_owned()
+    } else {
+        format!("`{name}`")
+    }
+}
+
+/// What the test calls an error: `ERROR 1062`, `WRONGTYPE`.
+pub(super) fn error_name(name: &str) -> String {
+    match name.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => format!("ERROR {name}"),
+        false => name.to_owned(),
+    }
 }
