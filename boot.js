@@ -20,24 +20,43 @@ function explain(sentence, detail) {
 // Only a release build has one; without it, or in a browser that refuses it, the page works all the same.
 const serviceWorker = navigator.serviceWorker && document.querySelector("meta[name=service-worker]")?.content;
 
-/** Lets a newer version that is ready take over, while nothing runs here yet; says whether it did. */
+/** The lock that every open page shares for as long as it is open; the browser takes it back from one that is gone. */
+const openPages = `latchkey ${new URL(".", location.href)}`;
+
+/** Lets a newer version that is ready take over, unless another page is open; says whether it did. */
 async function makeWay() {
   const newer = (await navigator.serviceWorker.getRegistration())?.waiting;
-  if (!newer) return false;
-  const channel = new MessageChannel();
-  const done = new Promise((resolve) => {
-    channel.port1.onmessage = (message) => message.data || resolve(false);
-    navigator.serviceWorker.addEventListener("controllerchange", () => resolve(true), { once: true });
-    setTimeout(() => resolve(false), 3000);
+  if (!newer || !navigator.locks) return false;
+  // The page that a reload has left gives its lock back a moment later.
+  const patience = AbortSignal.timeout(1000);
+  return navigator.locks.request(openPages, { signal: patience }, () => {
+    newer.postMessage("take over");
+    return new Promise((done) => {
+      newer.addEventListener("statechange", () => newer.state === "activated" && done(true));
+      setTimeout(() => done(false), 5000);
+    });
   });
-  newer.postMessage("take over", [channel.port2]);
-  return done;
+}
+
+/** Shares the lock for good; comes back when it is had. */
+function joinOpenPages() {
+  if (!navigator.locks) return Promise.resolve();
+  return new Promise((joined) => {
+    const held = navigator.locks.request(openPages, { mode: "shared" }, () => {
+      joined();
+      return new Promise(() => {});
+    });
+    held.catch(joined);
+  });
 }
 
 async function start() {
-  if (serviceWorker && (await makeWay().catch(() => false))) {
-    location.reload();
-    return;
+  if (serviceWorker) {
+    if (await makeWay().catch(() => false)) {
+      location.reload();
+      return;
+    }
+    await joinOpenPages();
   }
   const address = (id) => document.getElementById(id).href;
   const program = await import(address("program-js"));

@@ -50,16 +50,6 @@ async function answer(request) {
   return (await cache.match(address.href)) ?? fetch(request);
 }
 
-/** Whether just one page is open. The one that a reload has left may still be counted for a moment. */
-async function hasOnePage() {
-  for (let asked = 0; asked < 40; asked += 1) {
-    const pages = await self.clients.matchAll({ includeUncontrolled: true, type: "window" });
-    if (pages.length <= 1) return true;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  return false;
-}
-
 self.addEventListener("install", (event) => event.waitUntil(install()));
 self.addEventListener("activate", (event) => event.waitUntil(forgetEarlierVersions()));
 self.addEventListener("fetch", (event) => {
@@ -68,12 +58,5 @@ self.addEventListener("fetch", (event) => {
   }
 });
 self.addEventListener("message", (event) => {
-  if (event.data !== "take over") return;
-  event.waitUntil(
-    (async () => {
-      const isOnlyOne = await hasOnePage();
-      event.ports[0]?.postMessage(isOnlyOne);
-      if (isOnlyOne) await self.skipWaiting();
-    })(),
-  );
+  if (event.data === "take over") event.waitUntil(self.skipWaiting());
 });

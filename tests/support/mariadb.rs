@@ -4,7 +4,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,13 @@ const SERVERS: [&str; 3] = ["mariadbd", "/usr/sbin/mariadbd", "/usr/local/sbin/m
 /// MySQL 8's own modes.
 const SQL_MODE: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
                         ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+
+/// The kernel's queues for it are few and shared by the whole machine; servers that start side by side find none left.
+const NO_NATIVE_AIO: &str = "--innodb-use-native-aio=0";
+/// What the server says while it starts and runs.
+const LOG: &str = "log";
+/// How the directory of every server is named, up to the name of the test.
+const DIRECTORY: &str = "latchkey-mariadb-";
 
 /// A running server, ended when dropped.
 pub struct Server {
@@ -38,6 +45,61 @@ pub enum Answer {
     },
 }
 
+/// A directory in memory, or else among the temporary files; what servers that were killed have left there goes.
+fn new_directory(name: &str) -> Result<PathBuf, String> {
+    let memory = PathBuf::from("/dev/shm");
+    let base = if memory.is_dir() {
+        memory
+    } else {
+        std::env::temp_dir()
+    };
+    remove_what_is_left(&base);
+    let directory = base.join(format!("{DIRECTORY}{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    Ok(directory)
+}
+
+/// Removes the directories of processes that run no more; their number is the name's last word.
+fn remove_what_is_left(base: &Path) {
+    if !Path::new("/proc/self").exists() {
+        return;
+    }
+    for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name
+            .strip_prefix(DIRECTORY)
+            .and_then(|it| it.rsplit_once('-'));
+        if process.is_some_and(|(_, id)| !Path::new("/proc").join(id).exists()) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn log(directory: &Path) -> Result<std::fs::File, String> {
+    std::fs::File::create(directory.join(LOG)).map_err(|error| error.to_string())
+}
+
+/// Makes the system tables.
+fn install(directory: &Path, data: &str) -> Result<(), String> {
+    let output = Command::new("mariadb-install-db")
+        .env("TMPDIR", directory)
+        .args([
+            "--no-defaults",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+            "--user=root",
+            NO_NATIVE_AIO,
+            data,
+        ])
+        .output()
+        .map_err(|_| "mariadb-install-db is not installed")?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    Err(String::from_utf8_lossy(&said).into_owned())
+}
+
 impl Server {
     /// Starts a server, or says why there is none.
     pub fn start(name: &str) -> Result<Server, String> {
@@ -45,29 +107,9 @@ impl Server {
             .iter()
             .find(|program| Command::new(program).arg("--version").output().is_ok())
             .ok_or("mariadbd is not installed")?;
-        let base = if PathBuf::from("/dev/shm").is_dir() {
-            "/dev/shm".into()
-        } else {
-            std::env::temp_dir()
-        };
-        let directory: PathBuf =
-            base.join(format!("latchkey-mariadb-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+        let directory = new_directory(name)?;
         let data = format!("--datadir={}", directory.join("data").display());
-        let install = Command::new("mariadb-install-db")
-            .args([
-                "--no-defaults",
-                "--auth-root-authentication-method=normal",
-                "--skip-test-db",
-                "--user=root",
-                &data,
-            ])
-            .output();
-        match install {
-            Ok(output) if output.status.success() => {}
-            Ok(output) => return Err(String::from_utf8_lossy(&output.stdout).into_owned()),
-            Err(_) => return Err("mariadb-install-db is not installed".into()),
-        }
+        install(&directory, &data)?;
         let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
         let port = listener
             .local_addr()
@@ -79,6 +121,7 @@ impl Server {
             .args([
                 "--no-defaults",
                 "--user=root",
+                NO_NATIVE_AIO,
                 "--bind-address=127.0.0.1",
                 "--innodb-buffer-pool-size=32M",
                 "--innodb-flush-log-at-trx-commit=0",
@@ -95,10 +138,10 @@ impl Server {
                 &format!("--sql-mode={SQL_MODE}"),
             ])
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(log(&directory)?)
             .spawn()
             .map_err(|error| error.to_string())?;
-        let server = Server {
+        let mut server = Server {
             process,
             directory,
             port,
@@ -112,10 +155,17 @@ impl Server {
                         .map_err(|error| error.to_string())?;
                     return Ok(server);
                 }
-                Err(error) if Instant::now() > end => return Err(format!("no answer: {error}")),
+                Err(error) if Instant::now() > end || server.has_ended() => {
+                    let log = std::fs::read_to_string(server.directory.join(LOG));
+                    return Err(format!("no answer: {error}\n{}", log.unwrap_or_default()));
+                }
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.process.try_wait(), Ok(None))
     }
 
     /// Where it listens.
