@@ -234,7 +234,10 @@ impl Pair {
     ) -> Result<bool, String> {
         let waited = self.asked.iter().flatten().count();
         let output = apply(&mut self.database, step);
-        let theirs = step.sql.replace("FOR SHARE", "LOCK IN SHARE MODE");
+        let theirs = step
+            .sql
+            .replace("FOR SHARE", "LOCK IN SHARE MODE")
+            .replace("transaction_isolation", "tx_isolation");
         self.clients[step.connection].ask_later(&theirs).unwrap();
         self.asked[step.connection] = Some(step.sql.clone());
         let raced = self.settle(

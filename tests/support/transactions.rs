@@ -90,8 +90,14 @@ impl Transactions {
                 .random
                 .of("BEGIN|BEGIN|BEGIN|START TRANSACTION|START TRANSACTION WITH CONSISTENT SNAPSHOT")
                 .into(),
-            6..=8 => "COMMIT".into(),
-            9 | 10 => "ROLLBACK".into(),
+            6..=8 => self
+                .random
+                .of("COMMIT|COMMIT|COMMIT|COMMIT AND CHAIN")
+                .into(),
+            9 | 10 => self
+                .random
+                .of("ROLLBACK|ROLLBACK|ROLLBACK AND CHAIN")
+                .into(),
             11 => self
                 .random
                 .of("SAVEPOINT a|SAVEPOINT b|ROLLBACK TO a|ROLLBACK TO SAVEPOINT b|RELEASE SAVEPOINT a")
@@ -100,7 +106,7 @@ impl Transactions {
             12 => self
                 .random
                 .of("SET autocommit = 0|SET autocommit = 1|SET TRANSACTION ISOLATION LEVEL READ COMMITTED|SET TRANSACTION ISOLATION LEVEL REPEATABLE READ|SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED|SET @@session.transaction_isolation = 'REPEATABLE-READ'")
-                .replace("transaction_isolation", "tx_isolation"),
+                .into(),
             13 | 14 => self.named_lock(),
             15 => self
                 .random

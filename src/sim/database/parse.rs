@@ -281,7 +281,7 @@ impl<'a> Parser<'a> {
                 })
             }
             "START" => self.start_transaction(),
-            "COMMIT" => self.ended(Command::Commit),
+            "COMMIT" => self.ended(true),
             "ROLLBACK" => self.rollback(),
             "SAVEPOINT" => Ok(Command::Savepoint(self.name()?)),
             "RELEASE" => {
@@ -309,16 +309,15 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn ended(&mut self, command: Command) -> Parsed<Command> {
+    fn ended(&mut self, commit: bool) -> Parsed<Command> {
         self.accept("WORK");
-        if self.is_word("AND") || self.is_word("RELEASE") {
-            self.accept_all("AND NO CHAIN");
-            self.accept_all("NO RELEASE");
-            if self.peek().kind == Kind::Word {
-                return self.unsupported("AND CHAIN, RELEASE");
-            }
+        let chain = self.accept_all("AND CHAIN");
+        let _ = chain || self.accept_all("AND NO CHAIN");
+        if self.is_word("RELEASE") && !chain {
+            return self.unsupported("RELEASE");
         }
-        Ok(command)
+        self.accept_all("NO RELEASE");
+        Ok(Command::End { commit, chain })
     }
 
     fn rollback(&mut self) -> Parsed<Command> {
@@ -329,7 +328,7 @@ impl<'a> Parser<'a> {
         if self.accept_all("WORK TO") || self.accept("TO") {
             to(self)
         } else {
-            self.ended(Command::Rollback)
+            self.ended(false)
         }
     }
 
@@ -920,13 +919,27 @@ impl<'a> Parser<'a> {
         }))
     }
 
+    /// `DELETE a, b FROM ...`; without FROM the grammar breaks where the names end.
+    fn delete_from_several(&mut self) -> Parsed<Command> {
+        let place = self.place();
+        self.list(|parser| {
+            parser.column_name()?;
+            Ok(parser.accept_symbol("*"))
+        })?;
+        if !self.is_word("FROM") {
+            return self.fail();
+        }
+        self.return_to(place);
+        self.unsupported("DELETE from several tables")
+    }
+
     fn delete(&mut self) -> Parsed<Command> {
         let _ = self.accept("LOW_PRIORITY") || self.accept("QUICK");
         if self.is_word("IGNORE") {
             return self.unsupported("DELETE IGNORE");
         }
         if self.is_name() {
-            return self.unsupported("DELETE from several tables");
+            return self.delete_from_several();
         }
         self.expect("FROM")?;
         let table = self.table_name()?;

@@ -494,13 +494,16 @@ impl State {
                 session.transaction = Some(transaction);
                 done
             }
-            Command::Commit | Command::Rollback => {
-                self.end(
-                    session,
-                    connection,
-                    matches!(command, Command::Commit),
-                    output,
-                );
+            Command::End { commit, chain } => {
+                let open = session.transaction.as_ref();
+                let same = open.map(|open| (open.isolation, open.read_only));
+                self.end(session, connection, *commit, output);
+                if *chain {
+                    let mut next = begin(session, false);
+                    (next.isolation, next.read_only) =
+                        same.unwrap_or((next.isolation, next.read_only));
+                    session.transaction = Some(next);
+                }
                 done
             }
             Command::Savepoint(name) => {
@@ -1062,7 +1065,7 @@ impl Run<'_> {
                 }
                 self.session.autocommit = on;
             }
-            "transaction_isolation" | "tx_isolation" => {
+            "transaction_isolation" => {
                 self.session.isolation = match text.replace('-', " ").as_str() {
                     "READ UNCOMMITTED" => Isolation::ReadUncommitted,
                     "READ COMMITTED" => Isolation::ReadCommitted,

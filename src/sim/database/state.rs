@@ -105,7 +105,7 @@ impl Session {
     pub(super) fn system_variable(&self, name: &str) -> Outcome<Value> {
         Ok(match name {
             "autocommit" => Value::from(self.autocommit),
-            "transaction_isolation" | "tx_isolation" => match self.isolation {
+            "transaction_isolation" => match self.isolation {
                 Isolation::ReadUncommitted => "READ-UNCOMMITTED",
                 Isolation::ReadCommitted => "READ-COMMITTED",
                 Isolation::RepeatableRead => "REPEATABLE-READ",

@@ -130,8 +130,8 @@ impl Statement {
             Command::DropTable { .. } => StatementKind::DropTable,
             Command::Truncate(_) => StatementKind::Truncate,
             Command::Begin { .. } => StatementKind::Begin,
-            Command::Commit => StatementKind::Commit,
-            Command::Rollback => StatementKind::Rollback,
+            Command::End { commit: true, .. } => StatementKind::Commit,
+            Command::End { .. } => StatementKind::Rollback,
             Command::Savepoint(_) | Command::RollbackTo(_) | Command::Release(_) => {
                 StatementKind::Savepoint
             }

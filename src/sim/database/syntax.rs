@@ -329,8 +329,11 @@ pub(super) enum Command {
         snapshot: bool,
         read_only: bool,
     },
-    Commit,
-    Rollback,
+    /// COMMIT or ROLLBACK; with AND CHAIN the next transaction begins at once, as this one was.
+    End {
+        commit: bool,
+        chain: bool,
+    },
     Savepoint(String),
     RollbackTo(String),
     Release(String),

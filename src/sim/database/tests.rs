@@ -63,6 +63,26 @@ fn check(script: &str) -> Vec<DatabaseFact> {
 }
 
 #[test]
+fn a_transaction_may_begin_where_the_last_one_ends() {
+    check(
+        "A: CREATE TABLE t (id INT PRIMARY KEY) => OK
+         A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         A: START TRANSACTION READ ONLY => OK
+         A: COMMIT AND CHAIN => OK
+         A: INSERT INTO t VALUES (1) => ERROR 1792 (25006): Cannot execute statement in a READ ONLY transaction.
+         A: ROLLBACK => OK
+         # Without an open one it begins all the same, and COMMIT alone ends it.
+         A: COMMIT AND CHAIN => OK
+         A: INSERT INTO t VALUES (1) => 1 row
+         B: INSERT INTO t VALUES (1) => waits
+         A: COMMIT WORK AND NO CHAIN NO RELEASE => OK
+         B: => ERROR 1062 (23000): Duplicate entry '1' for key 't.PRIMARY'
+         A: ROLLBACK AND CHAIN RELEASE => ERROR 1064 (42000): You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near 'RELEASE' at line 1
+         A: SELECT @@tx_isolation => ERROR 1193 (HY000): Unknown system variable 'tx_isolation'",
+    );
+}
+
+#[test]
 fn statements_answer_as_mysql_does() {
     let scripts = [
         "A: CREATE TABLE inventory (sku VARCHAR(32) PRIMARY KEY, qty INT NOT NULL, fence_token BIGINT NOT NULL DEFAULT 0) => OK
