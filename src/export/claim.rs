@@ -9,6 +9,8 @@ use crate::sim::setup::{Column, Setup};
 use crate::sim::store::reply::Reply;
 use crate::timeline::{Entry, Timeline};
 
+use super::words::name_in_sql;
+
 /// A property that a test is about.
 pub(super) struct Claim {
     /// Which.
@@ -48,6 +50,49 @@ pub(super) enum Evidence {
     },
     /// The key has a deadline after each of these actions.
     Deadline(Vec<(Vec<u8>, usize)>),
+}
+
+impl Evidence {
+    /// Its place in the order above.
+    pub fn place(&self) -> usize {
+        match self {
+            Evidence::NoRows(_) => 0,
+            Evidence::AllRows(_) => 1,
+            Evidence::Growing(_) => 2,
+            Evidence::Different(_) => 3,
+            Evidence::NotNegative(_) => 4,
+            Evidence::ShrunkBySales(..) => 5,
+            Evidence::PaidIsSold => 6,
+            Evidence::PaidOnce => 7,
+            Evidence::SoldIsPaid => 8,
+            Evidence::Left { .. } => 9,
+            Evidence::Deadline(_) => 10,
+        }
+    }
+
+    /// Whether replies show it.
+    pub fn is_replies(&self) -> bool {
+        use Evidence::{AllRows, Different, Growing, NoRows};
+        matches!(self, NoRows(_) | AllRows(_) | Growing(_) | Different(_))
+    }
+
+    /// Whether a single value of the database shows it.
+    pub fn is_value(&self) -> bool {
+        !self.query().0.is_empty()
+    }
+
+    /// The query whose value shows it, and what the value was in the beginning; both are empty where there is none.
+    pub fn query(&self) -> (String, String) {
+        let of = |aggregate: &str, column: &Column| {
+            let (name, table) = (name_in_sql(&column.column), name_in_sql(&column.table));
+            format!("SELECT {aggregate}({name}) FROM {table}")
+        };
+        match self {
+            Evidence::NotNegative(column) => (of("MIN", column), String::new()),
+            Evidence::ShrunkBySales(column, before) => (of("SUM", column), before.to_string()),
+            _ => (String::new(), String::new()),
+        }
+    }
 }
 
 /// The replies that a client got to a step.

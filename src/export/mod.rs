@@ -1,7 +1,9 @@
 //! A scenario as a test for real servers, in the reader's own language; and as a picture or a remark for a review.
 //!
 //! ```text
-//! Reading, Timeline ──► Plan ──► python, vitest, phpunit, rust: thin printers over it
+//! Reading, Timeline ──► Plan ──► walk ──► python, vitest, phpunit: a text in `texts/`, tables, and the language's idiom
+//!                        │         │ the way through a plan, the same in all languages
+//!                        │         │ template: a file's text with conditions, and places where things are written
 //!                        │ routine: each protocol as loops, conditions and returns
 //!                        │ plan: who does what and waits for whom, the clean-up
 //!                        │ claim: what is said of the properties, and by what it is seen
@@ -20,7 +22,9 @@ pub(crate) mod plan;
 mod python;
 mod request;
 mod routine;
+mod template;
 mod vitest;
+mod walk;
 mod words;
 
 use std::fmt;

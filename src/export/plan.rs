@@ -19,7 +19,7 @@ use crate::link;
 use crate::scenario::Reading;
 use crate::sim::action::{Action, ClientId, ServerId, Who};
 use crate::sim::client::protocol::{Argument, Request};
-use crate::sim::database::{Statement, Value as SqlValue};
+use crate::sim::database::{SqlReply, Statement, Value as SqlValue};
 use crate::sim::event::{Answer, Fact, Value};
 use crate::sim::setup::Setup;
 use crate::sim::store::{Cause, Value as StoreValue};
@@ -35,6 +35,9 @@ use super::words::done;
 
 /// The key by which scripts that read the time are told how far the schedule has moved the clock.
 pub(crate) const CLOCK_KEY: &str = "clock:ahead";
+
+/// What somebody is called who is no client.
+pub(super) const OPERATOR: &str = "operator";
 
 /// A key that is still there is not brought nearer to its deadline than this, in milliseconds: it must not lapse by itself.
 const NEAREST: u64 = 1000;
@@ -89,6 +92,13 @@ pub(super) struct Part<'a> {
     pub name: &'a str,
     /// What is done, in order.
     pub moves: Vec<Move<'a>>,
+}
+
+impl Part<'_> {
+    /// Whether this is not a client.
+    pub fn is_operator(&self) -> bool {
+        self.name == OPERATOR
+    }
 }
 
 /// One thing that somebody does.
@@ -235,6 +245,27 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
+    /// The first line of the text, or what a test without one is called.
+    pub fn title(&self) -> &str {
+        match self.title.as_str() {
+            "" => "A schedule of lock clients",
+            title => title,
+        }
+    }
+
+    /// Whether a row that is expected holds a number with digits behind the point.
+    pub fn has_decimals(&self) -> bool {
+        let seen = self.seen.iter().filter_map(|seen| match seen.answer {
+            Answer::Database(SqlReply::Rows { rows, .. }) => Some(rows),
+            _ => None,
+        });
+        let ends = self.rows.iter().map(|table| &table.rows);
+        let is_decimal =
+            |value: &SqlValue| matches!(value, SqlValue::Decimal(number) if number.scale() > 0);
+        let mut rows = seen.chain(ends).flatten();
+        rows.any(|row| row.iter().any(is_decimal))
+    }
+
     /// Whether somebody looks at something in between.
     pub fn looks(&self, wanted: fn(&Move<'_>) -> bool) -> bool {
         self.parts.iter().flat_map(|part| &part.moves).any(wanted)
@@ -351,7 +382,7 @@ impl<'a> Builder<'a> {
             });
         }
         parts.push(Part {
-            name: "operator",
+            name: OPERATOR,
             moves: Vec::new(),
         });
         let start = timeline.moment(0).world;
@@ -654,7 +685,7 @@ impl<'a> Builder<'a> {
         }
         let name = match who {
             Who::Client(client) => &self.setup.clients[client.0].name,
-            Who::Operator => "operator",
+            Who::Operator => OPERATOR,
         };
         let request = match who {
             Who::Client(client) => with_values(

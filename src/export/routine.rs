@@ -209,6 +209,26 @@ impl<'a> Routine<'a> {
         Ok(routine)
     }
 
+    /// What it is handed, of Redis, the database, the gateway and the list of sales.
+    pub fn handed<'n>(
+        &self,
+        [redis, mysql, gateway, sales]: [&'n str; 4],
+    ) -> impl Iterator<Item = &'n str> {
+        let handed = [
+            (redis, self.store),
+            (mysql, self.database),
+            (gateway, self.gateway),
+            (sales, self.sells),
+        ];
+        let handed = handed.into_iter().filter(|(_, is_needed)| *is_needed);
+        handed.map(|(name, _)| name)
+    }
+
+    /// Whether a reply is of this shape.
+    pub fn asks_for(&self, shape: Shape) -> bool {
+        is_sent(&self.code, &|send| send.shape == shape)
+    }
+
     /// What the reply to the step with this label is like.
     pub fn shape_of(&self, label: &str) -> Shape {
         find_shape(&self.code, label).unwrap_or(Shape::Plain)
@@ -810,6 +830,15 @@ pub(super) fn argument_of(value: &Value) -> Argument {
         Value::Text(text) => text.clone(),
         Value::Integer(number) => number.to_string().into_bytes(),
         Value::Null => Vec::new(),
+    })
+}
+
+fn is_sent(code: &[Code<'_>], wanted: &dyn Fn(&Send<'_>) -> bool) -> bool {
+    code.iter().any(|statement| match statement {
+        Code::Send(send) => wanted(send),
+        Code::Loop(body) => is_sent(body, wanted),
+        Code::If(_, then, otherwise) => is_sent(then, wanted) || is_sent(otherwise, wanted),
+        _ => false,
     })
 }
 

@@ -8,6 +8,10 @@ pub(super) const SEE_IT: &str = "Put this behind the address of Latchkey to see 
 pub(super) const WHERE_REDIS_IS: &str =
     "REDIS_URL says where Redis is (redis://127.0.0.1:6379/0 if it is not set).";
 
+/// Where the test looks for the database.
+pub(super) const WHERE_MYSQL_IS: &str = "MYSQL_HOST, MYSQL_PORT, MYSQL_USER, MYSQL_PASSWORD and MYSQL_DATABASE say where MySQL or MariaDB is (127.0.0.1, 3306, root, no \
+     password, test).";
+
 /// What the test does not touch.
 pub(super) const LEAVES_ALONE: &str =
     "The test leaves alone what it did not make: it fails where its keys or tables exist.";

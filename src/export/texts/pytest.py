@@ -1,0 +1,341 @@
+"""{{title}}.
+%header
+"""
+
+%if servers
+import os
+%end
+%if routines
+from collections.abc import Callable
+%end
+from concurrent.futures import ThreadPoolExecutor, as_completed
+%if gateway
+from dataclasses import dataclass
+%end
+%if decimals
+from decimal import Decimal
+%end
+%if latches
+from threading import Event
+%end
+%if routines
+from typing import NamedTuple
+%end
+
+%if database
+import pymysql
+%end
+import pytest
+%if store
+from redis import Redis
+from redis.exceptions import RedisError
+%end
+
+%scripts
+%settings
+%routines
+%if gateway
+
+
+class GatewayError(Exception):
+    """The gateway does not do what it was asked."""
+
+
+@dataclass
+class Charge:
+    """One charge to a card."""
+
+    order: str
+    amount: int
+    refunded: bool = False
+
+
+class Gateway:
+    """A card gateway in memory; with a key that it knows it does not charge again."""
+
+    def __init__(self):
+        self.charges = []
+        self.names = {}
+
+    def charge(self, order, amount, key=None):
+        """Charges a card, and gives the charge's name."""
+        if key is not None and key in self.names:
+            return self.names[key]
+        self.charges.append(Charge(order, amount))
+        name = f"ch-{len(self.charges)}"
+        if key is not None:
+            self.names[key] = name
+        return name
+
+    def refund(self, name):
+        """Gives a charge back, by its name or by that of its order."""
+        for number, charge in reversed(list(enumerate(self.charges, start=1))):
+            if name in (f"ch-{number}", charge.order) and not charge.refunded:
+                charge.refunded = True
+                return "OK"
+        raise GatewayError(f"ERR nothing to refund for '{name}'")
+
+    def paid(self):
+        """The orders that are paid."""
+        return {charge.order for charge in self.charges if not charge.refunded}
+%end
+%if routines
+
+
+class Step(NamedTuple):
+    """A request that a protocol is about to send."""
+
+    label: str
+    request: Callable
+%end
+%if store
+
+
+def connect_to_redis():
+    url = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0")
+    connection = Redis.from_url(
+        url, decode_responses=True, protocol=2, single_connection_client=True
+    )
+    # Replies as the server sends them: "OK" and not True.
+    connection.response_callbacks.clear()
+    return connection
+%end
+%if database
+
+
+def connect_to_mysql():
+    return pymysql.connect(
+        host=os.environ.get("MYSQL_HOST", "127.0.0.1"),
+        port=int(os.environ.get("MYSQL_PORT", "3306")),
+        user=os.environ.get("MYSQL_USER", "root"),
+        password=os.environ.get("MYSQL_PASSWORD", ""),
+        database=os.environ.get("MYSQL_DATABASE", "test"),
+        autocommit=True,
+%if found_rows
+        client_flag=pymysql.constants.CLIENT.FOUND_ROWS,
+%end
+    )
+
+
+def affected_rows(mysql, statement, **values):
+    with mysql.cursor() as cursor:
+        return cursor.execute(statement, values or None)
+
+
+def rows(mysql, query, **values):
+    with mysql.cursor() as cursor:
+        cursor.execute(query, values or None)
+        return list(cursor.fetchall())
+%end
+%if database one_row
+
+
+def row(mysql, query, **values):
+    """The first row; None where there is none."""
+    return next(iter(rows(mysql, query, **values)), None)
+%end
+%if database values
+
+
+def value(mysql, query, **values):
+    """The first value of the first row; None where there is none."""
+    first = row(mysql, query, **values)
+    return first[0] if first else None
+%end
+
+
+def error_code(reply):
+    """The word or the number that names an error; None for a reply that is none."""
+%if database
+    if isinstance(reply, pymysql.MySQLError):
+        return f"ERROR {reply.args[0]}"
+%end
+    if isinstance(reply, Exception):
+        word = str(reply).split()[0]
+        return word if word.isupper() else "ERR"
+    return None
+
+
+class Client:
+    """Somebody with connections of their own; whatever they are told is noted."""
+
+    def __init__(self, name, seen):
+        self.name = name
+        self.seen = seen
+        self.connect()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def connect(self):
+        """Opens connections of its own."""
+%if store
+        self.redis = connect_to_redis()
+%end
+%if database
+        self.mysql = connect_to_mysql()
+%end
+%if !store !database
+        self.upcoming = None
+%end
+
+    def close(self):
+        """Closes them, as a crash would; what is not committed is rolled back."""
+%if store
+        self.redis.close()
+%end
+%if database
+        if self.mysql.open:
+            self.mysql.close()
+%end
+%if !store !database
+        self.upcoming = None
+%end
+%if routines
+
+    def runs(self, protocol):
+        """Begins an attempt, and has its first request ready."""
+        self.protocol = protocol
+%if holds
+        self.upcoming = next(protocol, None)
+
+    def step(self):
+        """Sends the next request, if there is one, and sees the reply."""
+        self.sends()
+        self.sees_the_reply()
+
+    def sends(self):
+        """Sends the next request, if there is one; the reply waits."""
+        if self.upcoming is not None:
+            self.reply = self.note(self.upcoming.label, self.upcoming.request)
+%end
+%if !holds
+        self.upcoming = next(protocol)
+
+    def step(self, label):
+        """Sends the next request, which has to be this one, and sees the reply."""
+        self.sends(label)
+        self.sees_the_reply()
+
+    def sends(self, label):
+        """Sends the next request, which has to be this one; the reply waits."""
+        assert self.upcoming is not None, f"{self.name} is done before {label}"
+        assert self.upcoming.label == label
+        self.reply = self.note(label, self.upcoming.request)
+%end
+
+    def sees_the_reply(self):
+        """Hands the reply to the protocol, which has its next request ready then."""
+%if holds
+        if self.upcoming is None:
+            return
+%end
+        failed = isinstance(self.reply, Exception)
+        proceed = self.protocol.throw if failed else self.protocol.send
+        try:
+            self.upcoming = proceed(self.reply)
+        except StopIteration:
+            self.upcoming = None
+        except Exception as error:
+            if error is not self.reply:
+                raise
+            self.upcoming = None
+%end
+%if asks
+
+    def asks(self, what, request):
+        """Sends what is typed at a console, and notes the reply."""
+        self.note(what, request)
+%end
+
+    def note(self, what, request):
+        """Sends a request, and notes the reply."""
+        try:
+            reply = request()
+        except {{errors}} as error:
+            reply = error
+        self.seen.append((self.name, what, error_code(reply) or reply))
+        return reply
+%if replies
+
+
+def replies(seen, client, step, element=None):
+    """The replies that a client got to a step, or one element of each."""
+    found = [reply for who, what, reply in seen if (who, what) == (client, step)]
+    return found if element is None else [reply[element] for reply in found]
+%end
+%if latches
+
+
+def wait_for(latch):
+    assert latch.wait(timeout=10), "the others never came as far as this waits for"
+%end
+
+
+def run_together(*parts):
+    """Runs each part in a thread of its own; the first failure is raised."""
+    with ThreadPoolExecutor(max_workers=len(parts)) as threads:
+        for part in as_completed([threads.submit(part) for part in parts]):
+            part.result()
+
+
+@pytest.fixture
+def operator():
+    """Somebody with connections of their own, who sets everything up and cleans up."""
+    with Client("operator", seen=[]) as operator:
+%if keys
+        taken = [key for key in KEYS if operator.redis.exists(key)]
+        assert not taken, f"Redis has these keys already: {taken}"
+%end
+%if tables
+        present = {table for (table,) in rows(operator.mysql, "SHOW TABLES")}
+        taken = present.intersection(TABLES)
+        assert not taken, f"the database has these tables already: {taken}"
+%end
+        try:
+%if statements
+            for statement in STATEMENTS:
+                affected_rows(operator.mysql, statement)
+%end
+            %commands
+            yield operator
+        finally:
+%if tables
+            for table in TABLES:
+                affected_rows(operator.mysql, f"DROP TABLE IF EXISTS `{table}`")
+%end
+%if keys
+            operator.redis.delete(*KEYS)
+%end
+%if !tables !keys
+            pass
+%end
+
+
+def test_{{test}}(operator):
+    seen = operator.seen
+%if gateway
+    gateway = Gateway()
+%end
+%if sells
+    sales = []
+%end
+%if left
+    left = []
+%end
+%if deadlines
+    times_to_live = []
+%end
+    %latches
+    %parts
+
+    %together
+%if !holds
+
+    %seen
+    %end_state
+%end
+    %claims
