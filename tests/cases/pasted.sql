@@ -87,6 +87,65 @@ SELECT `app_lock`.`id`, `app_lock`.`name`, `app_lock`.`held` FROM `app_lock` WHE
 UPDATE `app_lock` SET `held` = 1, `until` = '2026-01-01 10:00:30.000000' WHERE (`app_lock`.`id` = 1 AND (`app_lock`.`until` IS NULL OR `app_lock`.`until` < '2026-01-01 10:00:00.250000'));
 SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 
+-- Definitions as the server prints them, and as ALTER TABLE changes them
+create table d (id int auto_increment primary key, a tinyint unsigned default 1, b boolean not null default true, v varchar(8) not null default 'd''x', t text, t2 text not null, dt datetime(3) default current_timestamp(3) on update current_timestamp(3), ts timestamp null, ts2 timestamp not null default current_timestamp, de decimal(8,2) default 1.5, f double default 1e3, ch char(5), n varchar(9) default null, big bigint unsigned, ex int default (1+2), unique key u (a), key k (b, v), unique (de), constraint pos check (a < 100), constraint c1 check (v <> 'x' and t is not null), constraint c2 check (b between 1 and 2 or b in (1,2) or v like 'a%'), constraint c3 check (v not in ('a','b') and b is not false), constraint c4 check (case when b then 1 else 0 end)) auto_increment=5;
+SHOW CREATE TABLE d;
+ALTER TABLE d MODIFY nope INT;
+ALTER TABLE d CHANGE nope x INT;
+ALTER TABLE d CHANGE de id INT;
+ALTER TABLE d CHANGE de cost SMALLINT NOT NULL DEFAULT 7 FIRST;
+ALTER TABLE d MODIFY ch CHAR(9) AFTER id, DROP COLUMN f, ADD z INT;
+ALTER TABLE d MODIFY v VARCHAR(3) NOT NULL PRIMARY KEY;
+ALTER TABLE d MODIFY big INT UNIQUE;
+ALTER TABLE d MODIFY id BIGINT UNSIGNED AUTO_INCREMENT;
+SHOW CREATE TABLE d;
+DROP TABLE d;
+CREATE TABLE d (x VARCHAR(10), y INT NOT NULL UNIQUE, z INT, KEY zz (z, y));
+INSERT INTO d VALUES ('5', 1, 300), ('6', 2, 1), ('77', 3, 2);
+ALTER TABLE d MODIFY z TINYINT;
+ALTER TABLE d MODIFY x INT;
+ALTER TABLE d CHANGE y yy BIGINT NOT NULL;
+SHOW CREATE TABLE d;
+SELECT *, x + 1 FROM d ORDER BY yy;
+ALTER TABLE d DROP COLUMN yy;
+SHOW CREATE TABLE d;
+ALTER TABLE d CHANGE x X VARCHAR(7);
+ALTER TABLE d CHANGE X y VARCHAR(8), ADD x INT AFTER y;
+ALTER TABLE d CHANGE x y INT, CHANGE y x INT;
+SELECT * FROM d ORDER BY 1;
+ALTER TABLE d MODIFY y INT AUTO_INCREMENT PRIMARY KEY;
+INSERT INTO d () VALUES ();
+SELECT * FROM d ORDER BY y;
+SHOW CREATE TABLE d;
+DROP TABLE d;
+
+-- Derived tables
+create table j (id int primary key, q varchar(9), n int);
+insert into j values (1,'a',5),(2,'b',6),(3,'a',7);
+select * from (select id, n*2 as nn from j where q='a') as t where nn > 10;
+select t.q, c from (select q, count(*) c from j group by q) t order by c desc, q;
+select * from (select 1) x;
+select * from (select id, id from j) x;
+select * from (select id from j) as j, j as k where j.id = k.id order by 1;
+select * from j where id in (select id from (select max(id) as id from j group by q) as m);
+update j set n = n + 1 where id = (select id from (select min(id) as id from j where q = 'a') as m);
+delete from j where id in (select id from (select id from j order by n desc limit 1) as m);
+insert into j select id+10, q, n from (select * from j) as c;
+select * from j order by id;
+select (select a from (select max(n) a from j where j.id = o.id) z) from j o;
+select * from (select * from (select id from j) a) b order by id limit 2;
+select * from j left join (select q, max(n) m from j group by q) g on g.q = j.q and g.m = j.n order by id;
+select sum(nn) from (select n/3 as nn from j) x;
+select * from (select now() < '2030-01-01' as a, null as b, 1.5 as c, '5' as d) x where d = 5 and c = 1.5;
+select coalesce(b, 'x'), if(1, c, 7) from (select null as b, 1.50 as c) x;
+select nope from (select id from j) x;
+select x.nope from (select id from j) x;
+select * from (select nope from j) x;
+select q from (select q, id from j) x group by q order by q;
+select distinct q from (select q from j) as d order by q desc;
+select count(*), min(d.q) from (select distinct q from j) d;
+drop table j;
+
 -- Advisory locks, times, and a fenced write
 SELECT GET_LOCK('app', 5), GET_LOCK('other', 0.5), IS_USED_LOCK('app') = CONNECTION_ID(), IS_FREE_LOCK('app'), RELEASE_LOCK('app'), RELEASE_LOCK('app');
 DO RELEASE_ALL_LOCKS();

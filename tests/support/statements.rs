@@ -659,7 +659,8 @@ impl Writer {
             self.tables[table].order.clone(),
         );
         let count = self.tables[table].columns.len();
-        match self.random.below(8) {
+        match self.random.below(10) {
+            8 | 9 => self.derived(table),
             0 => format!("SELECT * FROM {name}{}", self.condition(table)),
             1 => {
                 let aggregate = self.of("COUNT(*)|COUNT({})|COUNT(DISTINCT {})|SUM({})|AVG({})|MIN({})|MAX({})|SUM(DISTINCT {})").to_string();
@@ -724,6 +725,58 @@ impl Writer {
         }
     }
 
+    /// A query over a derived table.
+    fn derived(&mut self, table: usize) -> String {
+        let name = self.tables[table].name.clone();
+        let at = self.random.below(self.tables[table].columns.len());
+        let column = self.tables[table].columns[at].name.clone();
+        let inner = format!(
+            "SELECT {column} AS x, {} AS y, {} AS z FROM {name}{}",
+            self.numeric(table, 1),
+            self.textual(table, 1),
+            self.condition(table)
+        );
+        match self.random.below(4) {
+            0 => format!("SELECT * FROM ({inner}) AS d"),
+            1 => format!(
+                "SELECT COALESCE(x, y), d.z, IFNULL(y, z) FROM ({inner}) AS d WHERE y {} 1",
+                self.of("<|>|=|<>")
+            ),
+            2 => format!(
+                "SELECT d.n, d.m + 1 FROM (SELECT {column} IS NULL AS n, COUNT(*) AS m FROM {name} \
+                 GROUP BY {column} IS NULL) d WHERE d.m > {} ORDER BY n",
+                self.random.below(2)
+            ),
+            // In a LEFT JOIN MariaDB shows a constant of the derived table where no row of it matches.
+            _ => format!(
+                "SELECT a.id, MAX(d.y), COUNT(d.z) FROM {name} AS a JOIN ({inner}) AS d ON a.id = d.y \
+                 GROUP BY a.id ORDER BY a.id"
+            ),
+        }
+    }
+
+    /// MODIFY of the last column to another type for values of its sort.
+    fn modify(&mut self, table: usize) -> String {
+        let last = self.tables[table].columns.len() - 1;
+        let column = &mut self.tables[table].columns[last];
+        let kinds: &[&str] = match column.sort {
+            Sort::Number => &NUMBERS,
+            // An index may be on one of the first three, and cannot be on a TEXT.
+            Sort::Text if last < 3 => &TEXTS[..3],
+            Sort::Text => &TEXTS,
+            Sort::Time => &TIMES[..2],
+        };
+        let (sort, column) = (column.sort, column.name.clone());
+        let kind = kinds[self.random.below(kinds.len())];
+        let null = match self.random.below(4) {
+            0 => " NOT NULL",
+            1 if kind != "TEXT" && sort == Sort::Number => " NULL DEFAULT 2",
+            _ => "",
+        };
+        let name = &self.tables[table].name;
+        format!("ALTER TABLE {name} MODIFY {column} {kind}{null}")
+    }
+
     fn statement(&mut self) -> String {
         let table = self.random.below(self.tables.len());
         let name = self.tables[table].name.clone();
@@ -747,6 +800,8 @@ impl Writer {
             15 => "SELECT ROW_COUNT()".into(),
             16 if self.random.one_in(2) => "SELECT LAST_INSERT_ID()".into(),
             16 if self.random.one_in(3) => format!("TRUNCATE TABLE {name}"),
+            16 if self.random.one_in(2) => format!("SHOW CREATE TABLE {name}"),
+            17 if self.random.one_in(4) => self.modify(table),
             17 => format!(
                 "SELECT {} AS d, TIMESTAMPDIFF({}, {}, {})",
                 self.temporal(usize::MAX),

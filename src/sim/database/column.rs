@@ -48,12 +48,38 @@ pub(super) enum Default {
 pub(super) struct ColumnSpecification {
     pub(super) name: String,
     pub(super) kind: ColumnType,
+    /// Whether it was defined as BOOLEAN or TINYINT(1), which is printed so.
+    pub(super) boolean: bool,
     pub(super) not_null: bool,
     /// Whether NULL was written, so that a key cannot make it NOT NULL silently.
     pub(super) explicit_null: bool,
     pub(super) default: Option<Default>,
     pub(super) auto_increment: bool,
     pub(super) on_update_now: bool,
+}
+
+impl ColumnSpecification {
+    /// A column of which nothing is said but its type.
+    pub(super) fn nullable(name: &str, kind: ColumnType) -> ColumnSpecification {
+        ColumnSpecification {
+            name: name.to_string(),
+            kind,
+            boolean: false,
+            not_null: false,
+            explicit_null: false,
+            default: None,
+            auto_increment: false,
+            on_update_now: false,
+        }
+    }
+
+    /// The type as SHOW CREATE TABLE prints it in MySQL 8, which knows no other display width.
+    pub(super) fn type_text(&self) -> String {
+        match self.boolean {
+            true => "tinyint(1)".into(),
+            false => self.kind.print(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,8 +163,7 @@ impl ColumnType {
         }
     }
 
-    /// The type as SHOW CREATE TABLE prints it in MySQL 8.
-    pub(super) fn print(self) -> String {
+    fn print(self) -> String {
         let sign = |unsigned| if unsigned { " unsigned" } else { "" };
         match self {
             ColumnType::Integer { bytes, unsigned } => {
@@ -301,7 +326,7 @@ fn store_decimal(value: &Value, precision: u8, scale: u8, unsigned: bool) -> Sto
         let nearest = if negative { low } else { most };
         return refused(
             Value::Decimal(Decimal::new(nearest, scale)),
-            Refusal::OutOfRange,
+            refusal.unwrap_or(Refusal::OutOfRange),
         );
     };
     let note = decimal.is_some_and(|decimal| decimal.compare(rounded) != std::cmp::Ordering::Equal);

@@ -1,23 +1,18 @@
-//! CREATE TABLE, DROP TABLE, TRUNCATE, and what SHOW and DESCRIBE tell of tables.
+//! CREATE TABLE, DROP TABLE, TRUNCATE, and how a definition is checked and completed.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::collation;
 use super::column::{ColumnSpecification, ColumnType, Default, KeyKind, KeySpecification};
 use super::error::{self, Outcome, SqlError};
 use super::expression::{Scope, Source, check};
 use super::fact::{DatabaseFact, RowFact, WriteFact, WriteKind};
 use super::lock::{Class, Span};
-use super::parse::Parser;
 use super::reply::SqlReply;
 use super::run::Run;
-use super::state::variables;
-use super::statement::Statement;
-use super::syntax::{Change, Command, CreateTable, Patience, Span as Part};
-use super::table::{Definition, Index, Key, MOST_TABLES, NamedCheck, Table};
-use super::value::{Row, Value, Values};
-use super::write::{Target, duplicate_error};
+use super::syntax::{CreateTable, Patience};
+use super::table::{Definition, Index, MOST_TABLES, NamedCheck, Table};
+use super::value::{Row, Value};
 
 /// The most columns that a table may have.
 const MOST_COLUMNS: usize = 100;
@@ -35,7 +30,7 @@ impl Run<'_> {
         if self.state.tables.len() >= MOST_TABLES {
             return Err(error::too_many_tables(&MOST_TABLES.to_string()).into());
         }
-        let definition = self.checked_definition(create, self.statement)?;
+        let definition = self.checked_definition(create, self.statement.source())?;
         self.state.tables.push(Arc::new(Table::new(
             Arc::new(definition),
             create.auto_increment,
@@ -44,12 +39,12 @@ impl Run<'_> {
     }
 
     /// The definition, with the names in its checks looked up.
-    fn checked_definition(
+    pub(super) fn checked_definition(
         &self,
         create: &CreateTable,
-        statement: &Statement,
+        source: &str,
     ) -> Outcome<Definition> {
-        let definition = definition(create, statement)?;
+        let definition = definition(create, source)?;
         let context = self.context();
         let sources = [Source {
             alias: &create.table,
@@ -67,7 +62,7 @@ impl Run<'_> {
     }
 
     /// Waits for every transaction that has used the table, as DROP and TRUNCATE do.
-    fn own_definition(&mut self, name: &str) -> Outcome<Arc<Table>> {
+    pub(super) fn own_definition(&mut self, name: &str) -> Outcome<Arc<Table>> {
         let table = self.state.table(name)?.clone();
         self.acquire(
             &table,
@@ -127,268 +122,11 @@ impl Run<'_> {
         }
         Ok(SqlReply::Done { warnings: 0 })
     }
-
-    pub(super) fn show_tables(&self, pattern: &str) -> SqlReply {
-        let mut names: Vec<&str> = self
-            .state
-            .tables
-            .iter()
-            .map(|table| &*table.definition.name)
-            .filter(|name| collation::like(name, pattern, '\\'))
-            .collect();
-        crate::sorted::sort(&mut names);
-        let rows = names.into_iter().map(|name| vec![name.into()]);
-        SqlReply::table("Tables_in_test", rows.collect())
-    }
-
-    pub(super) fn show_variables(&self, pattern: &str) -> Outcome<SqlReply> {
-        let mut rows = Vec::new();
-        for name in variables() {
-            if collation::like(name, pattern, '\\') {
-                let value = match (name, self.session.system_variable(name)?) {
-                    ("autocommit", value) if value == Value::from(true) => "ON".into(),
-                    ("autocommit", _) => "OFF".into(),
-                    (_, value) => value.to_string().into(),
-                };
-                rows.push(vec![name.into(), value]);
-            }
-        }
-        Ok(SqlReply::table("Variable_name|Value", rows))
-    }
-
-    pub(super) fn show_index(&self, name: &str) -> Outcome<SqlReply> {
-        let definition = &self.state.table(name)?.definition;
-        let mut rows = Vec::new();
-        for index in &definition.indexes {
-            for (place, column) in index.columns.iter().enumerate() {
-                rows.push(vec![
-                    name.into(),
-                    Value::from(index.kind == KeyKind::Plain),
-                    index.name.as_str().into(),
-                    Value::from(place as i64 + 1),
-                    definition.names[*column].as_str().into(),
-                ]);
-            }
-        }
-        let heads = "Table|Non_unique|Key_name|Seq_in_index|Column_name";
-        Ok(SqlReply::table(heads, rows))
-    }
-
-    /// ALTER TABLE: the text of CREATE TABLE with the changes, and the rows as that makes them.
-    pub(super) fn alter_table(&mut self, name: &str, changes: &[Change]) -> Outcome<SqlReply> {
-        let table = self.own_definition(name)?;
-        let old = &table.definition;
-        let source = altered(old, changes)?;
-        let statement = Statement::parse(&source)?;
-        let Command::CreateTable(create) = statement.command() else {
-            return Err(error::not_supported("ALTER TABLE").into());
-        };
-        let definition = Arc::new(self.checked_definition(create, &statement)?);
-        let mut next = Table::new(
-            definition.clone(),
-            table.next_number.max(create.auto_increment),
-        );
-        for (number, (_, values)) in table.rows.iter().enumerate() {
-            let number = number as u64 + 1;
-            let row = self.altered_row(&table, &definition, values)?;
-            let key: Key = match definition.clustered {
-                true => definition.prefix(0, &row).into(),
-                false => number.to_be_bytes().as_slice().into(),
-            };
-            for index in 0..definition.index_count() {
-                let unique = definition.index(index).filter(|index| {
-                    let given = |column: &usize| !row[*column].is_null();
-                    index.kind != KeyKind::Plain && index.columns.iter().all(given)
-                });
-                let prefix = |row: &[Value]| definition.prefix(definition.position(index), row);
-                let taken = |(_, other): &(Key, Values)| prefix(other) == prefix(&row);
-                if unique.is_some() && next.rows.iter().any(taken) {
-                    return Err(duplicate_error(&definition, index, &row).into());
-                }
-            }
-            self.check_row(&next, &row)?;
-            next.put(&key, Some(row));
-            next.next_row = number + 1;
-        }
-        if let Some(stored) = self.state.table_mut(name) {
-            *stored = next;
-        }
-        Ok(SqlReply::Done { warnings: 0 })
-    }
-
-    /// A row with the columns that the table has now: those that are new hold their default.
-    fn altered_row(
-        &self,
-        table: &Arc<Table>,
-        definition: &Arc<Definition>,
-        values: &Values,
-    ) -> Outcome<Values> {
-        let fresh = Arc::new(Table::new(definition.clone(), 1));
-        let target = Target {
-            table: &fresh,
-            alias: &definition.name,
-            inserted: None,
-            ignore: false,
-            row: 1,
-        };
-        let mut row = Vec::with_capacity(definition.columns.len());
-        for (number, column) in definition.columns.iter().enumerate() {
-            let value = match table.definition.column(&column.name) {
-                Some(known) => values[known].clone(),
-                None if column.auto_increment => {
-                    return Err(error::not_supported("ADD COLUMN with AUTO_INCREMENT").into());
-                }
-                None => {
-                    let default = self.default(&target, number)?;
-                    default.unwrap_or_else(|| column.kind.zero())
-                }
-            };
-            if value.is_null() && column.not_null {
-                return Err(error::null_in_key().into());
-            }
-            row.push(value);
-        }
-        Ok(row.into())
-    }
-
-    pub(super) fn describe(&self, name: &str) -> Outcome<SqlReply> {
-        let table = self.state.table(name)?;
-        let definition = &table.definition;
-        let rows = definition
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(number, column)| {
-                let key = definition
-                    .indexes
-                    .iter()
-                    .find(|index| index.columns.first() == Some(&number));
-                let key = key.map_or("", |index| match index.kind {
-                    KeyKind::Primary => "PRI",
-                    KeyKind::Unique if index.columns.len() == 1 => "UNI",
-                    _ => "MUL",
-                });
-                let primary = definition
-                    .indexes
-                    .iter()
-                    .any(|index| index.kind == KeyKind::Primary && index.columns.contains(&number));
-                let extra = match (&column.default, column.auto_increment) {
-                    (_, true) => "auto_increment".to_string(),
-                    (Some(Default::Now(_) | Default::Expression(_)), _) if column.on_update_now => {
-                        "DEFAULT_GENERATED on update CURRENT_TIMESTAMP".to_string()
-                    }
-                    (Some(Default::Now(_) | Default::Expression(_)), _) => {
-                        "DEFAULT_GENERATED".to_string()
-                    }
-                    _ => String::new(),
-                };
-                vec![
-                    column.name.as_str().into(),
-                    column.kind.print().into(),
-                    if column.not_null { "NO" } else { "YES" }.into(),
-                    if primary { "PRI" } else { key }.into(),
-                    default_text(column),
-                    extra.into(),
-                ]
-            });
-        let heads = "Field|Type|Null|Key|Default|Extra";
-        Ok(SqlReply::table(heads, rows.collect()))
-    }
-
-    pub(super) fn show_create(&self, name: &str) -> Outcome<SqlReply> {
-        let definition = &self.state.table(name)?.definition;
-        let source = definition.statement.source().trim().trim_end_matches(';');
-        let rows = vec![vec![name.into(), source.into()]];
-        Ok(SqlReply::table("Table|Create Table", rows))
-    }
-}
-
-/// The text of CREATE TABLE after the changes.
-fn altered(definition: &Definition, changes: &[Change]) -> Result<String, SqlError> {
-    let source = definition.statement.source();
-    let Command::CreateTable(create) = definition.statement.command() else {
-        return Err(error::not_supported("ALTER TABLE"));
-    };
-    let (Some(first), Some(last)) = (create.parts.first(), create.parts.last()) else {
-        return Err(error::not_supported("ALTER TABLE"));
-    };
-    let text = |span: &Part| source.get(span.start..span.end).unwrap_or("").to_string();
-    let mut parts: Vec<String> = create.parts.iter().map(text).collect();
-    for change in changes {
-        match change {
-            Change::Add { text, place } => {
-                let column = |part: &String| read(part).columns.pop().map(|column| column.name);
-                let at = match place {
-                    Some(None) => 0,
-                    Some(Some(after)) => {
-                        let found = parts.iter().position(|part| {
-                            column(part).is_some_and(|name| name.eq_ignore_ascii_case(after))
-                        });
-                        1 + found.ok_or_else(|| error::unknown_column(after, &definition.name))?
-                    }
-                    None if column(text).is_some() => parts
-                        .iter()
-                        .rposition(|part| column(part).is_some())
-                        .map_or(0, |at| at + 1),
-                    None => parts.len(),
-                };
-                parts.insert(at, text.clone());
-            }
-            Change::DropColumn(name) | Change::DropIndex(name) => {
-                let is = |known: &str| known.eq_ignore_ascii_case(name);
-                let index = matches!(change, Change::DropIndex(_));
-                let found = parts.iter().position(|part| {
-                    let part = read(part);
-                    match index {
-                        true => {
-                            part.columns.is_empty()
-                                && part
-                                    .keys
-                                    .iter()
-                                    .any(|key| key.name.as_deref().is_some_and(is))
-                        }
-                        false => part.columns.iter().any(|column| is(&column.name)),
-                    }
-                });
-                let known = definition.indexes.iter().any(|index| is(&index.name));
-                match found {
-                    Some(at) => drop(parts.remove(at)),
-                    None if index && known => {
-                        return Err(error::not_supported(
-                            "DROP of an index that has no name of its own",
-                        ));
-                    }
-                    None => return Err(error::cannot_drop(name)),
-                }
-            }
-        }
-    }
-    let (head, tail) = (source.get(..first.start), source.get(last.end..));
-    Ok([head.unwrap_or(""), &parts.join(", "), tail.unwrap_or("")].concat())
-}
-
-/// A part of CREATE TABLE by itself.
-fn read(part: &str) -> CreateTable {
-    let mut create = CreateTable::default();
-    // It has been read before, within the whole.
-    let _ = Parser::new(part).definition(&mut create);
-    create
-}
-
-fn default_text(column: &ColumnSpecification) -> Value {
-    match &column.default {
-        Some(Default::Literal(value)) if !value.is_null() => {
-            column.kind.store(value).value.to_string().into()
-        }
-        Some(Default::Now(0)) => "CURRENT_TIMESTAMP".into(),
-        Some(Default::Now(digits)) => format!("CURRENT_TIMESTAMP({digits})").into(),
-        _ => Value::Null,
-    }
 }
 
 /// Checks what was written and completes it: keys in the order in which MySQL checks them, names
 /// for those that have none.
-fn definition(create: &CreateTable, statement: &Statement) -> Result<Definition, SqlError> {
+fn definition(create: &CreateTable, source: &str) -> Result<Definition, SqlError> {
     let mut columns = create.columns.clone();
     if columns.is_empty() {
         return Err(SqlError::new(
@@ -417,12 +155,19 @@ fn definition(create: &CreateTable, statement: &Statement) -> Result<Definition,
         index.kind != KeyKind::Plain && index.columns.iter().all(|column| columns[*column].not_null)
     });
     let mut checks: Vec<NamedCheck> = Vec::new();
-    let mut unnamed = 0;
+    let mut numbers = 1..;
     for check in &create.checks {
-        let name = check.name.clone().unwrap_or_else(|| {
-            unnamed += 1;
-            format!("{}_chk_{unnamed}", create.table)
-        });
+        let given = |name: &String| {
+            let known = create.checks.iter().filter_map(|other| other.name.as_ref());
+            known.into_iter().any(|known| known == name)
+        };
+        let free = || {
+            let mut names = numbers
+                .by_ref()
+                .map(|number| format!("{}_chk_{number}", create.table));
+            names.find(|name| !given(name)).unwrap_or_default()
+        };
+        let name = check.name.clone().unwrap_or_else(free);
         if checks
             .iter()
             .any(|other| other.name.eq_ignore_ascii_case(&name))
@@ -439,7 +184,7 @@ fn definition(create: &CreateTable, statement: &Statement) -> Result<Definition,
         });
     }
     Ok(Definition {
-        statement: statement.clone(),
+        source: source.into(),
         name: create.table.as_str().into(),
         names: columns.iter().map(|column| column.name.clone()).collect(),
         columns,

@@ -206,6 +206,7 @@ errors! {
     no_such_table(table) = 1146 "42S02" "Table 'test.%' doesn't exist";
     wrong_specifier(column) = 1063 "42000" "Incorrect column specifier for column '%'";
     column_count(row) = 1136 "21S01" "Column count doesn't match value count at row %";
+    derived_without_alias() = 1248 "42000" "Every derived table must have its own alias";
     select_columns(count) = 1241 "21000" "Operand should contain % column(s)";
     several_rows() = 1242 "21000" "Subquery returns more than 1 row";
     text_key(column) = 1170 "42000" "BLOB/TEXT column '%' used in key specification without a key length";
@@ -237,6 +238,7 @@ errors! {
     user_lock_deadlock() = 3058 "HY000" "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     nowait() = 3572 "HY000" "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     check_violated(name) = 3819 "HY000" "Check constraint '%' is violated.";
+    checked_column(check, column) = 3959 "HY000" "Check constraint '%' uses column '%', hence column cannot be dropped or renamed.";
     table_full(table) = 1114 "HY000" "The table '%' is full";
     too_many_tables(most) = 1030 "HY000" "Got error 168 from storage engine: this database holds at most % tables";
     too_many_rows(most) = 1104 "42000" "The SELECT would examine more than % rows; check your WHERE";

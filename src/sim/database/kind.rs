@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    fn of_column(kind: ColumnType) -> Kind {
+    pub(super) fn of_column(kind: ColumnType) -> Kind {
         match kind {
             ColumnType::Integer { unsigned: true, .. } => Kind::Unsigned,
             ColumnType::Integer { .. } => Kind::Integer,
@@ -43,6 +43,26 @@ impl Kind {
             ColumnType::Double { .. } => Kind::Double,
             ColumnType::Varchar(_) | ColumnType::Char(_) | ColumnType::Text(_) => Kind::Text,
             ColumnType::DateTime { .. } => Kind::DateTime,
+        }
+    }
+
+    /// The type of a column that holds such values, for a derived table.
+    pub(super) fn column(self) -> ColumnType {
+        let integer = |unsigned| ColumnType::Integer { bytes: 8, unsigned };
+        match self {
+            Kind::Integer => integer(false),
+            Kind::Unsigned => integer(true),
+            Kind::Decimal(scale) => ColumnType::Decimal {
+                precision: 36,
+                scale,
+                unsigned: false,
+            },
+            Kind::Double => ColumnType::Double { unsigned: false },
+            Kind::Null | Kind::Text => ColumnType::Text(u32::MAX),
+            Kind::DateTime => ColumnType::DateTime {
+                digits: 6,
+                timestamp: false,
+            },
         }
     }
 

@@ -18,6 +18,7 @@
 //! What it has and has not, where MySQL differs from MariaDB, and where it departs on purpose:
 //! DATABASE.md.
 
+mod alter;
 mod arithmetic;
 mod calendar;
 mod collation;
@@ -42,6 +43,7 @@ mod reserved;
 mod run;
 mod select;
 mod session;
+mod show;
 mod state;
 mod statement;
 mod syntax;

@@ -563,6 +563,10 @@ impl<'a> Parser<'a> {
         select.order = self.order()?;
         select.limit = self.limit(true)?;
         select.locking = self.locking(&select.from)?;
+        let derives = select.from.iter().any(|from| from.query.is_some());
+        if derives && select.locking.is_some() {
+            return self.unsupported("FOR UPDATE and FOR SHARE of a derived table");
+        }
         for word in [
             "UNION",
             "INTERSECT",
@@ -652,7 +656,7 @@ impl<'a> Parser<'a> {
 
     fn joined_table(&mut self, join: Join) -> Parsed<From> {
         if self.is_symbol("(") {
-            return self.unsupported("a derived table");
+            return self.derived_table(join);
         }
         let table = self.table_name()?;
         let alias = if self.accept("AS") || self.is_name() {
@@ -668,6 +672,34 @@ impl<'a> Parser<'a> {
         Ok(From {
             table,
             alias,
+            query: None,
+            join,
+            on: None,
+        })
+    }
+
+    /// `(SELECT ...) AS t`
+    fn derived_table(&mut self, join: Join) -> Parsed<From> {
+        if !self.is_word_at(1, "SELECT") {
+            return self.unsupported("parentheses in FROM but around a derived table");
+        }
+        self.at += 1;
+        let query = self.select()?;
+        if query.locking.is_some() {
+            return self.unsupported("FOR UPDATE and FOR SHARE in a derived table");
+        }
+        self.expect_symbol(")")?;
+        if !self.accept("AS") && !self.is_name() {
+            return Err(error::derived_without_alias());
+        }
+        let alias = self.name()?;
+        if self.is_symbol("(") {
+            return self.unsupported("names for the columns of a derived table");
+        }
+        Ok(From {
+            table: alias.clone(),
+            alias,
+            query: Some(Box::new(query)),
             join,
             on: None,
         })

@@ -6,7 +6,7 @@ use super::column::{ColumnSpecification, ColumnType, Default, KeyKind, KeySpecif
 use super::error;
 use super::lexer::Kind;
 use super::parse::{Parsed, Parser};
-use super::syntax::{Change, Check, Command, CreateTable, Expression, Span};
+use super::syntax::{Change, Check, Command, CreateTable, Expression, Place};
 use super::value::Value;
 
 impl Parser<'_> {
@@ -38,19 +38,8 @@ impl Parser<'_> {
             keys: Vec::new(),
             checks: Vec::new(),
             auto_increment: 1,
-            parts: Vec::new(),
         };
-        loop {
-            let start = self.peek().start;
-            self.definition(&mut create)?;
-            create.parts.push(Span {
-                start,
-                end: self.end(),
-            });
-            if !self.accept_symbol(",") {
-                break;
-            }
-        }
+        self.list(|parser| parser.definition(&mut create))?;
         self.expect_symbol(")")?;
         self.table_options(&mut create)?;
         Ok(Command::CreateTable(create))
@@ -64,17 +53,14 @@ impl Parser<'_> {
         self.index_type();
         self.expect("ON")?;
         let table = self.table_name()?;
-        let start = self.peek().start;
         let kind = if unique {
             KeyKind::Unique
         } else {
             KeyKind::Plain
         };
-        self.key(kind, Some(name.clone()), &mut CreateTable::default())?;
-        let columns = self.source.get(start..self.end()).unwrap_or("");
-        let word = if unique { "UNIQUE KEY" } else { "KEY" };
-        let text = format!("{word} `{name}` {columns}");
-        let change = Change::Add { text, place: None };
+        let mut part = CreateTable::default();
+        self.key(kind, Some(name), &mut part)?;
+        let change = Change::Add { part, place: None };
         Ok(Command::AlterTable(table, vec![change]))
     }
 
@@ -85,6 +71,10 @@ impl Parser<'_> {
         let changes = self.list(|parser| {
             if parser.accept("ADD") {
                 return parser.addition();
+            }
+            let change = parser.accept("CHANGE");
+            if change || parser.accept("MODIFY") {
+                return parser.modification(change);
             }
             if parser.accept("DROP") {
                 if parser.accept_all("PRIMARY KEY") {
@@ -101,7 +91,8 @@ impl Parser<'_> {
                     return Ok(Change::DropColumn(parser.name()?));
                 }
             }
-            parser.unsupported("ALTER TABLE but ADD and DROP of columns and indexes")
+            parser
+                .unsupported("ALTER TABLE but ADD, DROP, MODIFY and CHANGE of columns and indexes")
         })?;
         Ok(Command::AlterTable(table, changes))
     }
@@ -111,21 +102,40 @@ impl Parser<'_> {
         if self.is_symbol("(") {
             return self.unsupported("ADD COLUMN with a list");
         }
-        let start = self.peek().start;
-        self.definition(&mut CreateTable::default())?;
-        let text = self.source.get(start..self.end()).unwrap_or("").to_string();
-        let place = if self.accept("FIRST") {
-            Some(None)
+        let mut part = CreateTable::default();
+        self.definition(&mut part)?;
+        Ok(Change::Add {
+            part,
+            place: self.place_of_column()?,
+        })
+    }
+
+    /// What stands behind MODIFY, or behind CHANGE, which has the column's old name first.
+    fn modification(&mut self, change: bool) -> Parsed<Change> {
+        self.accept("COLUMN");
+        let old = if change { Some(self.name()?) } else { None };
+        let mut part = CreateTable::default();
+        self.column_definition(&mut part)?;
+        let new = part.columns.first().map(|column| column.name.clone());
+        Ok(Change::Modify {
+            name: old.or(new).unwrap_or_default(),
+            part,
+            place: self.place_of_column()?,
+        })
+    }
+
+    fn place_of_column(&mut self) -> Parsed<Option<Place>> {
+        if self.accept("FIRST") {
+            Ok(Some(None))
         } else if self.accept("AFTER") {
-            Some(Some(self.name()?))
+            Ok(Some(Some(self.name()?)))
         } else {
-            None
-        };
-        Ok(Change::Add { text, place })
+            Ok(None)
+        }
     }
 
     /// Reads a column, an index or a check as CREATE TABLE has them between its parentheses.
-    pub(super) fn definition(&mut self, create: &mut CreateTable) -> Parsed<()> {
+    fn definition(&mut self, create: &mut CreateTable) -> Parsed<()> {
         let constraint = self.accept("CONSTRAINT");
         let mut name = None;
         if constraint && self.is_name() {
@@ -207,15 +217,15 @@ impl Parser<'_> {
 
     fn column_definition(&mut self, create: &mut CreateTable) -> Parsed<()> {
         let name = self.name()?;
+        let narrow = self.is_word("TINYINT")
+            && self.is_symbol_at(1, "(")
+            && self.text(self.peek_at(2)) == "1";
+        let boolean = narrow || self.is_word("BOOL") || self.is_word("BOOLEAN");
         let kind = self.column_type(&name)?;
+        let unsigned = matches!(kind, ColumnType::Integer { unsigned: true, .. });
         let mut column = ColumnSpecification {
-            name: name.clone(),
-            kind,
-            not_null: false,
-            explicit_null: false,
-            default: None,
-            auto_increment: false,
-            on_update_now: false,
+            boolean: boolean && !unsigned,
+            ..ColumnSpecification::nullable(&name, kind)
         };
         if self.is_word("SERIAL") {
             return self.unsupported("SERIAL DEFAULT VALUE");

@@ -1,8 +1,8 @@
-//! Prints expressions as MySQL's messages do: names in full, every operator in parentheses.
+//! Prints expressions as MySQL's messages and SHOW CREATE TABLE do: names in full, every operator in parentheses.
 
 use super::error::DATABASE_NAME;
 use super::expression::{Found, Scope};
-use super::syntax::{Aggregate, Expression, Prefix};
+use super::syntax::{Aggregate, Expression, Is, Operator, Prefix};
 
 fn list(scope: &Scope<'_>, parts: &[Expression], separator: &str) -> String {
     parts
@@ -12,7 +12,11 @@ fn list(scope: &Scope<'_>, parts: &[Expression], separator: &str) -> String {
         .join(separator)
 }
 
-/// The expression, for a message.
+fn not(negated: bool) -> &'static str {
+    if negated { "not " } else { "" }
+}
+
+/// The expression, for a message or for SHOW CREATE TABLE.
 pub(super) fn expression(scope: &Scope<'_>, whole: &Expression) -> String {
     match whole {
         Expression::Literal(value) => value.to_literal(),
@@ -35,9 +39,15 @@ pub(super) fn expression(scope: &Scope<'_>, whole: &Expression) -> String {
         },
         Expression::Inserted(name) => format!("values(`{name}`)"),
         Expression::Binary(operator, left, right) => {
+            let mut before = expression(scope, left);
+            let joins = matches!(operator, Operator::And | Operator::Or);
+            if joins && matches!(&**left, Expression::Binary(inner, ..) if inner == operator) {
+                // A row of ANDs, or of ORs, is one list.
+                before.pop();
+                before.remove(0);
+            }
             format!(
-                "({} {} {})",
-                expression(scope, left),
+                "({before} {} {})",
                 operator.symbol(),
                 expression(scope, right)
             )
@@ -84,6 +94,57 @@ pub(super) fn expression(scope: &Scope<'_>, whole: &Expression) -> String {
                 super::syntax::CastTo::DateTime(_) => "datetime".to_string(),
             };
             format!("cast({} as {to})", expression(scope, operand))
+        }
+        Expression::Is {
+            negated,
+            what,
+            operand,
+        } => {
+            let what = match what {
+                Is::Null => "null",
+                Is::True => "true",
+                Is::False => "false",
+            };
+            let operand = expression(scope, operand);
+            format!("({operand} is {}{what})", not(*negated))
+        }
+        Expression::Between { negated, operands } => {
+            let [value, low, high] = &**operands;
+            let [value, low, high] = [value, low, high].map(|part| expression(scope, part));
+            format!("({value} {}between {low} and {high})", not(*negated))
+        }
+        Expression::In {
+            negated,
+            needle,
+            list: candidates,
+        } => {
+            let needle = expression(scope, needle);
+            let candidates = list(scope, candidates, ",");
+            format!("({needle} {}in ({candidates}))", not(*negated))
+        }
+        Expression::Like {
+            negated, operands, ..
+        } => {
+            let [text, pattern] = &**operands;
+            let [text, pattern] = [text, pattern].map(|part| expression(scope, part));
+            format!("({text} {}like {pattern})", not(*negated))
+        }
+        Expression::Case {
+            operand,
+            arms,
+            otherwise,
+        } => {
+            let part =
+                |word: &str, part: &Expression| format!("{word} {} ", expression(scope, part));
+            let operand = operand
+                .iter()
+                .map(|it| format!("{} ", expression(scope, it)));
+            let arms = arms
+                .iter()
+                .map(|(when, then)| part("when", when) + &part("then", then));
+            let otherwise = otherwise.iter().map(|it| part("else", it));
+            let parts: String = operand.chain(arms).chain(otherwise).collect();
+            format!("(case {parts}end)")
         }
         Expression::UserVariable(name) => format!("(@`{name}`)"),
         Expression::SystemVariable(name) => format!("@@{name}"),

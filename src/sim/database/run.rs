@@ -631,20 +631,17 @@ impl Run<'_> {
         query: &Select,
         locking: Locking,
     ) -> Outcome<Option<Vec<Vec<Values>>>> {
-        let [from] = query.from.as_slice() else {
-            for from in &query.from {
-                let table = self.open_table(&from.table)?;
-                let all = Scan {
-                    alias: &from.alias,
-                    condition: &[],
-                    locking,
-                    most: None,
-                    semi_consistent: false,
-                    selects: false,
-                };
-                self.scan_only(&table, &all)?;
+        let from = match query.from.as_slice() {
+            [from] if from.query.is_none() => from,
+            several => {
+                for from in several {
+                    match &from.query {
+                        Some(query) => drop(self.locked_rows(query, locking)?),
+                        None => self.lock_all(&from.table, &from.alias, locking)?,
+                    }
+                }
+                return Ok(None);
             }
-            return Ok(None);
         };
         let table = self.open_table(&from.table)?;
         self.check_query(query)?;
@@ -665,6 +662,20 @@ impl Run<'_> {
                 .map(|row| vec![row.values])
                 .collect(),
         ))
+    }
+
+    /// Locks every row of a table.
+    fn lock_all(&mut self, table: &str, alias: &str, locking: Locking) -> Outcome<()> {
+        let table = self.open_table(table)?;
+        let scan = Scan {
+            alias,
+            condition: &[],
+            locking,
+            most: None,
+            semi_consistent: false,
+            selects: false,
+        };
+        self.scan_only(&table, &scan).map(drop)
     }
 
     /// Finds the query's mistakes before a lock is taken: it is run over no rows.
@@ -709,25 +720,15 @@ impl Run<'_> {
     pub(super) fn lock_queries(&mut self) -> Outcome<()> {
         let mut tables: Vec<&str> = Vec::new();
         let statement = self.statement;
-        statement.each_query(&mut |query| {
-            tables.extend(query.from.iter().map(|from| from.table.as_str()))
-        });
+        statement.each_query(&mut |query| tables.extend(query.tables()));
         for name in tables {
-            let table = self.open_table(name)?;
+            self.open_table(name)?;
             if self.locks_gaps() && self.tracks {
                 let locking = Locking {
                     exclusive: false,
                     patience: Patience::Wait,
                 };
-                let scan = Scan {
-                    alias: name,
-                    condition: &[],
-                    locking,
-                    most: None,
-                    semi_consistent: false,
-                    selects: false,
-                };
-                self.scan_only(&table, &scan)?;
+                self.lock_all(name, name, locking)?;
             }
         }
         // Such queries never read from the snapshot.

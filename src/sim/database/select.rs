@@ -1,14 +1,17 @@
 //! Queries: FROM and WHERE give rows, GROUP BY makes groups of them, the select list makes results,
 //! then HAVING, DISTINCT, ORDER BY and LIMIT.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::column::ColumnSpecification;
 use super::error::{self, Outcome};
 use super::expression::{Context, Scope, Source, check, evaluate, full_name, is_true};
+use super::kind::{self, Kind};
 use super::path;
 use super::syntax::{Conjunct, Expression, Item, Join, Limit, Order, Select};
-use super::table::Table;
+use super::table::{Definition, Key, Table};
 use super::value::{self, Value, Values};
 
 /// How many combinations of rows one query may look at.
@@ -17,6 +20,7 @@ const MOST_EXAMINED: usize = 200_000;
 /// What a query gives.
 pub(super) struct Found {
     pub(super) columns: Vec<String>,
+    kinds: Vec<Kind>,
     pub(super) rows: Vec<Vec<Value>>,
 }
 
@@ -37,19 +41,16 @@ pub(super) fn run(
     outer: Option<&Scope<'_>>,
     given: Option<Vec<Vec<Values>>>,
 ) -> Outcome<Found> {
-    let mut tables = Vec::new();
-    let mut sources: Vec<Source<'_>> = Vec::new();
-    for from in &query.from {
-        let table = context.view.state.table(&from.table)?;
-        if sources.iter().any(|source| source.alias == from.alias) {
-            return Err(error::not_unique(&from.alias).into());
-        }
-        tables.push(table);
-        sources.push(Source {
+    let tables = tables(context, query)?;
+    let sources: Vec<Source<'_>> = query
+        .from
+        .iter()
+        .zip(&tables)
+        .map(|(from, table)| Source {
             alias: &from.alias,
             definition: &table.definition,
-        });
-    }
+        })
+        .collect();
     let scope = Scope {
         sources: &sources,
         outer,
@@ -97,8 +98,57 @@ pub(super) fn run(
     let results = limited(&scope, query.limit.as_ref(), results)?;
     Ok(Found {
         columns: items.iter().map(|(name, _)| name.to_string()).collect(),
+        kinds: items
+            .iter()
+            .map(|(_, item)| kind_of(&scope, item))
+            .collect(),
         rows: results.into_iter().map(|(values, _)| values).collect(),
     })
+}
+
+/// The tables of FROM.
+fn tables(context: &Context<'_>, query: &Select) -> Outcome<Vec<Arc<Table>>> {
+    let mut tables = Vec::with_capacity(query.from.len());
+    for (number, from) in query.from.iter().enumerate() {
+        let before = query.from.iter().take(number);
+        if before.into_iter().any(|other| other.alias == from.alias) {
+            return Err(error::not_unique(&from.alias).into());
+        }
+        tables.push(match &from.query {
+            Some(query) => Arc::new(derived(context, &from.alias, query)?),
+            None => context.view.state.table(&from.table)?.clone(),
+        });
+    }
+    Ok(tables)
+}
+
+/// What a query in FROM gives, as a table. It sees nothing of the query around it.
+fn derived(context: &Context<'_>, alias: &str, query: &Select) -> Outcome<Table> {
+    let found = run(context, query, None, None)?;
+    let mut definition = Definition::bare(alias, found.columns.into());
+    for (name, kind) in definition.names.iter().zip(found.kinds) {
+        let known = |column: &ColumnSpecification| column.name.eq_ignore_ascii_case(name);
+        if definition.columns.iter().any(known) {
+            return Err(error::duplicate_column(name).into());
+        }
+        let column = ColumnSpecification::nullable(name, kind.column());
+        definition.columns.push(column);
+    }
+    let mut table = Table::new(Arc::new(definition), 1);
+    for (row, number) in found.rows.into_iter().zip(1_u64..) {
+        let key: Key = number.to_be_bytes().as_slice().into();
+        table.rows.push((key, row.into()));
+    }
+    Ok(table)
+}
+
+fn kind_of(scope: &Scope<'_>, item: &Selected<'_>) -> Kind {
+    match item {
+        Selected::Expression(expression) => kind::of(scope, expression),
+        Selected::Column(source, column) => {
+            Kind::of_column(scope.sources[*source].definition.columns[*column].kind)
+        }
+    }
 }
 
 enum Selected<'a> {
@@ -369,11 +419,14 @@ impl GroupTest<'_> {
 }
 
 /// The rows of FROM that pass WHERE.
-fn join(scope: &Scope<'_>, query: &Select, tables: &[&Arc<Table>]) -> Outcome<Vec<Vec<Values>>> {
+fn join(scope: &Scope<'_>, query: &Select, tables: &[Arc<Table>]) -> Outcome<Vec<Vec<Values>>> {
     let mut joined: Vec<Vec<Values>> = vec![Vec::new()];
     let mut examined = 0;
     for (number, (from, table)) in query.from.iter().zip(tables).enumerate() {
-        let all = scope.context.view.consistent_rows(table)?;
+        let all = match from.query {
+            Some(_) => Cow::Borrowed(table.rows.as_slice()),
+            None => scope.context.view.consistent_rows(table)?,
+        };
         let mut candidates: &[(super::table::Key, Values)] = &all;
         if tables.len() == 1 {
             // With one table the rows outside the path need no look.

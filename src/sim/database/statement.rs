@@ -178,7 +178,7 @@ impl Statement {
             Command::DropTable { tables, .. } => tables.iter().for_each(|table| add(table)),
             _ => {}
         }
-        self.each_query(&mut |query| query.from.iter().for_each(|from| add(&from.table)));
+        self.each_query(&mut |query| query.tables().for_each(&mut add));
         tables
     }
 

@@ -172,8 +172,11 @@ pub(super) enum Join {
 
 #[derive(Clone, Debug)]
 pub(super) struct From {
+    /// The table's name; of a derived table its alias.
     pub(super) table: String,
     pub(super) alias: String,
+    /// The query that makes a derived table.
+    pub(super) query: Option<Box<Select>>,
     pub(super) join: Join,
     pub(super) on: Option<Expression>,
 }
@@ -273,17 +276,24 @@ pub(super) struct CreateTable {
     pub(super) keys: Vec<KeySpecification>,
     pub(super) checks: Vec<Check>,
     pub(super) auto_increment: u64,
-    /// The columns, indexes and checks, where they stand in the source.
-    pub(super) parts: Vec<Span>,
 }
 
-/// What ALTER TABLE does to the text of CREATE TABLE.
+/// Behind which column a column comes; first without one.
+pub(super) type Place = Option<String>;
+
+/// What ALTER TABLE does.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     /// A column, an index or a check; a column may come first, or after another one.
     Add {
-        text: String,
-        place: Option<Option<String>>,
+        part: CreateTable,
+        place: Option<Place>,
+    },
+    /// MODIFY or CHANGE of a column.
+    Modify {
+        name: String,
+        part: CreateTable,
+        place: Option<Place>,
     },
     DropColumn(String),
     DropIndex(String),
@@ -385,6 +395,12 @@ impl Operator {
 }
 
 impl Select {
+    /// The names of the tables that stand in its FROM, derived ones left out.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &str> {
+        let stored = self.from.iter().filter(|from| from.query.is_none());
+        stored.map(|from| from.table.as_str())
+    }
+
     /// Calls back with every query in this one, itself first.
     pub(super) fn each_query<'a>(&'a self, visit: &mut dyn FnMut(&'a Select)) {
         visit(self);
@@ -393,10 +409,10 @@ impl Select {
                 expression.each_query(visit);
             }
         }
-        self.from
-            .iter()
-            .filter_map(|from| from.on.as_ref())
-            .for_each(|on| on.each_query(visit));
+        for from in &self.from {
+            from.query.iter().for_each(|query| query.each_query(visit));
+            from.on.iter().for_each(|on| on.each_query(visit));
+        }
         self.condition
             .iter()
             .for_each(|conjunct| conjunct.expression.each_query(visit));

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::column::{ColumnSpecification, KeyKind};
-use super::statement::Statement;
 use super::syntax::Expression;
 use super::value::{Value, Values};
 
@@ -30,10 +29,11 @@ pub(super) struct NamedCheck {
     pub(super) expression: Arc<Expression>,
 }
 
-/// What CREATE TABLE said. Equal when the statement was.
+/// What CREATE TABLE said. Equal when the text was.
 #[derive(Clone, Debug)]
 pub(super) struct Definition {
-    pub(super) statement: Statement,
+    /// The text of CREATE TABLE; after ALTER TABLE as SHOW prints it.
+    pub(super) source: Arc<str>,
     pub(super) name: Arc<str>,
     pub(super) columns: Vec<ColumnSpecification>,
     pub(super) names: Arc<[String]>,
@@ -47,7 +47,7 @@ pub(super) struct Definition {
 
 impl PartialEq for Definition {
     fn eq(&self, other: &Definition) -> bool {
-        self.statement == other.statement
+        self.source == other.source
     }
 }
 
@@ -55,11 +55,25 @@ impl Eq for Definition {}
 
 impl std::hash::Hash for Definition {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.statement.hash(state);
+        self.source.hash(state);
     }
 }
 
 impl Definition {
+    /// One without columns yet, indexes and checks, for these names of columns.
+    pub(super) fn bare(name: &str, names: Arc<[String]>) -> Definition {
+        Definition {
+            source: "".into(),
+            name: name.into(),
+            columns: Vec::with_capacity(names.len()),
+            names,
+            indexes: Vec::new(),
+            clustered: false,
+            checks: Vec::new(),
+            auto_increment: None,
+        }
+    }
+
     /// The number of the column so named.
     pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.names

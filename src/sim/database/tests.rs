@@ -63,6 +63,87 @@ fn check(script: &str) -> Vec<DatabaseFact> {
 }
 
 #[test]
+fn definitions_are_printed_as_mysql_8_prints_them() {
+    let create = "CREATE TABLE lease (id INT UNSIGNED AUTO_INCREMENT, name varchar(8) NOT NULL DEFAULT 'it''s', held BOOL DEFAULT 0, \
+        `until` TIMESTAMP(3) NULL ON UPDATE NOW(3), note TEXT, made DATETIME DEFAULT NOW(), price DEC(6,2) DEFAULT 1, spare INT DEFAULT (1+2), \
+        PRIMARY KEY (id), UNIQUE (name), INDEX by_name (held, name DESC), \
+        CHECK (price > 0 AND name IN ('a', 'b') OR note IS NOT NULL AND held))";
+    let mut database = Database::default();
+    run(
+        &mut database,
+        &format!("A: {create} => OK\n A: INSERT INTO lease (name) VALUES ('a') => 1 row"),
+    );
+    let text = definition_of(&mut database, "lease");
+    assert_eq!(
+        text,
+        "CREATE TABLE `lease` (
+  `id` int unsigned NOT NULL AUTO_INCREMENT,
+  `name` varchar(8) NOT NULL DEFAULT 'it''s',
+  `held` tinyint(1) DEFAULT '0',
+  `until` timestamp(3) NULL DEFAULT NULL ON UPDATE CURRENT_TIMESTAMP(3),
+  `note` text,
+  `made` datetime DEFAULT CURRENT_TIMESTAMP,
+  `price` decimal(6,2) DEFAULT '1.00',
+  `spare` int DEFAULT ((1 + 2)),
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `name` (`name`),
+  KEY `by_name` (`held`,`name`),
+  CONSTRAINT `lease_chk_1` CHECK ((((`price` > 0) and (`name` in ('a','b'))) or ((`note` is not null) and `held`)))
+) ENGINE=InnoDB AUTO_INCREMENT=2 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci"
+    );
+    // What is printed is read again as the same.
+    let mut copy = Database::default();
+    run(&mut copy, &format!("A: {} => OK", text.replace('\n', " ")));
+    assert_eq!(definition_of(&mut copy, "lease"), text);
+}
+
+/// What SHOW CREATE TABLE says.
+fn definition_of(database: &mut Database, table: &str) -> String {
+    let statement = Statement::parse(&format!("SHOW CREATE TABLE {table}")).expect("a statement");
+    let mut output = database.apply(DatabaseInput::Statement {
+        connection: ConnectionId(0),
+        statement: &statement,
+        parameters: &[],
+        now: 0,
+    });
+    match output.replies.pop() {
+        Some((_, SqlReply::Rows { rows, .. })) => rows[0][1].to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn columns_change_and_derived_tables_are_asked() {
+    check(
+        "A: CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9), n INT, CHECK (n < 9)) => OK
+         A: INSERT INTO t VALUES (1, 'one', 1), (2, NULL, 2), (3, '3', NULL) => 3 rows
+         A: ALTER TABLE t CHANGE n m INT => ERROR 3959 (HY000): Check constraint 't_chk_1' uses column 'n', hence column cannot be dropped or renamed.
+         A: ALTER TABLE t DROP n => ERROR 3959 (HY000): Check constraint 't_chk_1' uses column 'n', hence column cannot be dropped or renamed.
+         A: ALTER TABLE t MODIFY v INT => ERROR 1366 (HY000): Incorrect integer value: 'one' for column 'v' at row 1
+         A: ALTER TABLE t MODIFY v VARCHAR(2) => ERROR 1406 (22001): Data too long for column 'v' at row 1
+         A: ALTER TABLE t MODIFY v VARCHAR(9) NOT NULL => ERROR 1138 (22004): Invalid use of NULL value
+         A: ALTER TABLE t ADD CHECK (id > 0), CHANGE COLUMN v word TEXT FIRST => OK
+         A: SELECT * FROM t WHERE id = 1 => ('one', 1, 1)
+         A: INSERT INTO t VALUES ('', 0, 0) => ERROR 3819 (HY000): Check constraint 't_chk_2' is violated.
+         # Nobody changes a table that a transaction uses.
+         A: BEGIN => OK
+         A: SELECT d.m FROM (SELECT MAX(n) AS m FROM t) AS d => 2
+         B: ALTER TABLE t MODIFY n BIGINT => waits
+         A: COMMIT => OK
+         B: => OK
+         A: SELECT * FROM (SELECT id FROM t) => ERROR 1248 (42000): Every derived table must have its own alias
+         A: SELECT * FROM (SELECT id FROM t FOR UPDATE) AS d => ERROR 1235 (42000): The playground doesn't support 'FOR UPDATE and FOR SHARE in a derived table'
+         A: SELECT * FROM (SELECT id FROM t) AS d FOR UPDATE => ERROR 1235 (42000): The playground doesn't support 'FOR UPDATE and FOR SHARE of a derived table'
+         # In a statement that writes, a derived table reads what is committed, under shared locks.
+         A: BEGIN => OK
+         A: UPDATE t SET n = 5 WHERE id = 3 => 1 row
+         B: UPDATE t SET word = 'two' WHERE id = (SELECT m FROM (SELECT MIN(id) + 1 AS m FROM t) AS d) => waits
+         A: ROLLBACK => OK
+         B: => 1 row",
+    );
+}
+
+#[test]
 fn a_transaction_may_begin_where_the_last_one_ends() {
     check(
         "A: CREATE TABLE t (id INT PRIMARY KEY) => OK

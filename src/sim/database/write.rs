@@ -106,7 +106,12 @@ impl Run<'_> {
 
     /// Makes the value one of the column's type. Strict mode refuses what does not fit; IGNORE
     /// takes the nearest that does, with a warning.
-    fn stored(&self, target: &Target<'_>, column: usize, value: &Value) -> Outcome<Value> {
+    pub(super) fn stored(
+        &self,
+        target: &Target<'_>,
+        column: usize,
+        value: &Value,
+    ) -> Outcome<Value> {
         let specification = &target.table.definition.columns[column];
         if value.is_null() && specification.not_null {
             if !target.ignore {
@@ -1054,7 +1059,7 @@ fn is_default_under_null(table: &Table, column: usize, row: &Values) -> bool {
 }
 
 /// A number of AUTO_INCREMENT.
-fn whole(value: &Value) -> Option<u64> {
+pub(super) fn whole(value: &Value) -> Option<u64> {
     value
         .number()
         .and_then(|(number, _)| u64::try_from(number.to_whole()).ok())
