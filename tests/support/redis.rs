@@ -18,7 +18,8 @@ pub struct Server {
     child: Child,
     folder: PathBuf,
     clock: File,
-    port: u16,
+    /// Where it listens.
+    pub port: u16,
 }
 
 impl Server {
