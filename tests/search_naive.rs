@@ -8,7 +8,7 @@
 use latchkey::property::{Judge, Property, Verdict};
 use latchkey::scenario;
 use latchkey::search::{Bounds, Goal, MOST_TIES, Outcome, Reduction, Search};
-use latchkey::sim::action::{Action, ClientId, Leg, ServerId, Who};
+use latchkey::sim::action::{Action, ClientId, ClockOf, Leg, ServerId, Who};
 use latchkey::sim::client::Place;
 use latchkey::sim::client::protocol::Request;
 use latchkey::sim::event::{Event, Fact};
@@ -20,8 +20,14 @@ use latchkey::sim::world::World;
 /// The longest schedule that is tried.
 const STEPS: u32 = 7;
 
+/// The longest where servers fail, and clocks: there is more to do in every world.
+const STEPS_OF_SERVERS: u32 = 5;
+
 /// How many protocols are tried, if nobody asks for more.
 const PROTOCOLS: u64 = 200;
+
+/// How far a clock jumps where no deadline says it, in milliseconds.
+const JUMP: i64 = 3_600_000;
 
 /// How many attempts a client begins beyond its first.
 const ATTEMPTS: u32 = 1;
@@ -186,6 +192,42 @@ fn bounds(dice: &mut Dice) -> Bounds {
     bounds
 }
 
+/// Protocols in which servers fail: alone, with a replica, or with another server of which nobody knows anything.
+fn scenario_of_servers(dice: &mut Dice) -> String {
+    let servers = dice.pick(&[
+        "",
+        "server main\n\n",
+        "server main\nreplica copy of main\n\n",
+        "server main\nreplica copy of main\n\n",
+        "server main, other\n\n",
+    ]);
+    let policy = dice.pick(&[
+        "",
+        "option maxmemory-policy allkeys-lru\n\n",
+        "option maxmemory-policy volatile-lru\n\n",
+    ]);
+    servers.to_owned() + policy + &scenario_text(dice)
+}
+
+fn bounds_of_servers(dice: &mut Dice) -> Bounds {
+    let mut bounds = Bounds {
+        steps: Some(STEPS_OF_SERVERS),
+        attempts: ATTEMPTS,
+        ..Bounds::none()
+    };
+    for _ in 0..=dice.roll(2) {
+        match dice.roll(6) {
+            0 => bounds.evictions = 1,
+            1 => (bounds.server_crashes, bounds.server_restarts) = (1, 1),
+            2 => bounds.failovers = 1,
+            3 => bounds.clock_jumps = 1,
+            4 => bounds.lapses = 1,
+            _ => (bounds.shifts, bounds.lapses) = (1, 1),
+        }
+    }
+    bounds
+}
+
 fn properties(dice: &mut Dice) -> Vec<Property> {
     match dice.roll(4) {
         0 => Property::ALL.to_vec(),
@@ -212,6 +254,13 @@ struct Used {
     lost_requests: u32,
     late_replies: u32,
     late_requests: u32,
+    evictions: u32,
+    server_crashes: u32,
+    server_restarts: u32,
+    failovers: u32,
+    clock_jumps: u32,
+    /// No fault.
+    shifts: u32,
 }
 
 impl Used {
@@ -226,6 +275,31 @@ impl Used {
             + self.lost_requests
             + self.late_replies
             + self.late_requests
+            + self.evictions
+            + self.server_crashes
+            + self.server_restarts
+            + self.failovers
+            + self.clock_jumps
+    }
+
+    fn is_within(&self, bounds: &Bounds) -> bool {
+        self.lapses <= bounds.lapses
+            && self.expiries <= bounds.expiries
+            && self.wipes <= bounds.wipes
+            && self.reseeds <= bounds.reseeds
+            && self.crashes <= bounds.crashes
+            && self.restarts <= bounds.restarts
+            && self.lost_replies <= bounds.lost_replies
+            && self.lost_requests <= bounds.lost_requests
+            && self.late_replies <= bounds.late_replies
+            && self.late_requests <= bounds.late_requests
+            && self.evictions <= bounds.evictions
+            && self.server_crashes <= bounds.server_crashes
+            && self.server_restarts <= bounds.server_restarts
+            && self.failovers <= bounds.failovers
+            && self.clock_jumps <= bounds.clock_jumps
+            && self.shifts <= bounds.shifts
+            && bounds.faults.is_none_or(|most| self.faults() <= most)
     }
 }
 
@@ -260,12 +334,15 @@ impl Naive<'_> {
             self.best = Some(cost);
             return;
         }
-        if state.steps == STEPS {
+        if Some(state.steps) >= self.bounds.steps {
             return;
         }
         self.clients(state);
         self.time(state);
         self.faults(state);
+        self.servers(state);
+        self.clocks(state);
+        self.shifts(state);
     }
 
     /// Does an action, and goes on with what a budget says of it.
@@ -294,20 +371,7 @@ impl Naive<'_> {
         next.judge
             .observe(self.setup, state.steps as usize, &events, &next.world);
         pay(&mut next.used, &events);
-        let used = next.used;
-        let bounds = self.bounds;
-        let within = used.lapses <= bounds.lapses
-            && used.expiries <= bounds.expiries
-            && used.wipes <= bounds.wipes
-            && used.reseeds <= bounds.reseeds
-            && used.crashes <= bounds.crashes
-            && used.restarts <= bounds.restarts
-            && used.lost_replies <= bounds.lost_replies
-            && used.lost_requests <= bounds.lost_requests
-            && used.late_replies <= bounds.late_replies
-            && used.late_requests <= bounds.late_requests
-            && bounds.faults.is_none_or(|most| used.faults() <= most);
-        if within {
+        if next.used.is_within(self.bounds) {
             self.explore(&next);
         }
     }
@@ -363,25 +427,23 @@ impl Naive<'_> {
             });
             used.lapses += u32::from(lapsed);
         });
-        let steps = self
-            .setup
-            .protocols
-            .iter()
-            .flat_map(|protocol| &protocol.steps);
-        let looks = steps
-            .into_iter()
-            .any(|step| matches!(step.request, Request::CheckDeadline(_)));
-        let beliefs = state
-            .world
-            .clients
-            .iter()
-            .flat_map(|client| client.beliefs.values());
-        let ends = beliefs.filter_map(|belief| belief.remaining);
-        let next = ends.filter(|end| *end > 0).min().filter(|_| looks);
         let deadline = state.world.next_deadline().unwrap_or(u64::MAX);
+        let next = self.next_end_of_belief(state);
         if let Some(milliseconds) = next.filter(|next| *next < deadline) {
             self.go(state, &Action::Advance { milliseconds }, |_, _| {});
         }
+    }
+
+    /// Milliseconds until a belief ends, where some protocol looks at its clock.
+    fn next_end_of_belief(&self, state: &State) -> Option<u64> {
+        let protocols = self.setup.protocols.iter();
+        let looks = protocols
+            .flat_map(|protocol| &protocol.steps)
+            .any(|step| matches!(step.request, Request::CheckDeadline(_)));
+        let clients = state.world.clients.iter();
+        let beliefs = clients.flat_map(|client| client.beliefs.values());
+        let ends = beliefs.filter_map(|belief| belief.remaining);
+        ends.filter(|end| *end > 0).min().filter(|_| looks)
     }
 
     fn faults(&mut self, state: &State) {
@@ -417,6 +479,86 @@ impl Naive<'_> {
                 self.go_reading(state, &write, None, |_, _| {});
             }
         }
+    }
+
+    fn servers(&mut self, state: &State) {
+        for server in (0..state.world.stores.len()).map(ServerId) {
+            for key in ["lock:sku-1", "fence:sku-1"] {
+                let key = key.as_bytes().to_vec();
+                let evict = Action::Evict { server, key };
+                self.go(state, &evict, |used, _| used.evictions += 1);
+            }
+            let crash = Action::CrashServer { server };
+            self.go(state, &crash, |used, _| used.server_crashes += 1);
+            for keeps_data in [false, true] {
+                let restart = Action::RestartServer { server, keeps_data };
+                self.go(state, &restart, |used, _| used.server_restarts += 1);
+            }
+            let commands = Some(1);
+            let replicate = Action::Replicate {
+                to: server,
+                commands,
+            };
+            self.go(state, &replicate, |_, _| {});
+            let failover = Action::Failover { to: server };
+            self.go(state, &failover, |used, _| used.failovers += 1);
+        }
+    }
+
+    fn clocks(&mut self, state: &State) {
+        let mut jumps = Vec::new();
+        for (server, store) in state.world.stores.iter().enumerate() {
+            let clock = ClockOf::Server(ServerId(server));
+            jumps.push((clock, -JUMP));
+            let remaining = store.keys().filter_map(|(_, key)| key.remaining);
+            jumps.extend(remaining.map(|remaining| (clock, remaining as i64 + 1)));
+        }
+        for client in (0..state.world.clients.len()).map(ClientId) {
+            let clock = ClockOf::Client(client);
+            jumps.extend([(clock, JUMP), (clock, -JUMP)]);
+        }
+        for (clock, milliseconds) in jumps {
+            let jump = Action::ClockJump {
+                clock,
+                milliseconds,
+            };
+            self.go(state, &jump, |used, _| used.clock_jumps += 1);
+        }
+    }
+
+    /// Some time passes before a step, and nothing else happens by it; so much that what the step starts ends before, with or after
+    /// what is there.
+    fn shifts(&mut self, state: &State) {
+        if state.used.shifts >= self.bounds.shifts || Some(state.steps + 2) > self.bounds.steps {
+            return;
+        }
+        let Some(deadline) = state.world.next_deadline() else {
+            return;
+        };
+        let next = self
+            .next_end_of_belief(state)
+            .unwrap_or(u64::MAX)
+            .min(deadline);
+        for amount in [7, 93, 500, 1000, 2500, 3000, 3900, 3993, 4000] {
+            if amount < next {
+                let action = Action::Advance {
+                    milliseconds: amount,
+                };
+                self.shift(state, &action);
+            }
+        }
+    }
+
+    fn shift(&mut self, state: &State, advance: &Action) {
+        let (world, events) = step(self.setup, &state.world, advance);
+        let mut later = state.clone();
+        later
+            .judge
+            .observe(self.setup, state.steps as usize, &events, &world);
+        later.world = world;
+        later.steps += 1;
+        later.used.shifts += 1;
+        self.clients(&later);
     }
 
     fn typed(&self, source: &str) -> Action {
@@ -471,56 +613,95 @@ fn replays(found: &str, steps: u32) {
     assert_eq!(scenario::check::check(&reading), [], "{found}");
 }
 
-#[test]
-fn the_search_finds_what_an_enumerator_finds() {
-    let asked = std::env::var("LATCHKEY_NAIVE").ok();
-    let count = asked.map_or(PROTOCOLS, |count| count.parse().expect("a number"));
-    let mut found = 0;
-    for seed in 0..count {
-        let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ (seed + 1).wrapping_mul(0xD134_2543_DE82_EF95));
-        let text = scenario_text(&mut dice);
-        let bounds = bounds(&mut dice);
-        let wanted = properties(&mut dice);
-        let reading = scenario::read(&text).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
-        let expected = naive(&reading.setup, &bounds, &wanted);
-        let mut tied: Option<Vec<String>> = None;
-        for without in [
-            Vec::new(),
-            vec![Reduction::Symmetry],
-            Reduction::ALL.to_vec(),
-        ] {
-            let bounds = Bounds {
-                without: without.clone(),
-                ..bounds.clone()
-            };
-            let outcome = searched(&text, &bounds, &wanted);
-            let got = cost_of(&outcome);
-            assert_eq!(
-                got, expected,
-                "seed {seed}, {wanted:?}, {bounds:?}\n{text}\n{outcome:?}"
-            );
-            if let Outcome::Found {
-                text, steps, ties, ..
-            } = outcome
-            {
-                replays(&text, steps);
-                let mut all: Vec<String> = ties.iter().chain([&text]).cloned().collect();
-                all.sort();
-                for tie in &ties {
-                    replays(tie, steps);
-                }
-                assert!(
-                    ties.len() == MOST_TIES || tied.is_none_or(|tied| tied == all),
-                    "{text}"
-                );
-                tied = Some(all);
-                found += 1;
+/// The numbers of one protocol.
+fn dice_of(seed: u64) -> Dice {
+    Dice(0x9E37_79B9_7F4A_7C15 ^ (seed + 1).wrapping_mul(0xD134_2543_DE82_EF95))
+}
+
+/// Compares the search with the enumerator, with and without reductions; the text that is found, where there is any.
+fn compare(text: &str, bounds: &Bounds, wanted: &[Property]) -> Option<String> {
+    let reading = scenario::read(text).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
+    let expected = naive(&reading.setup, bounds, wanted);
+    let mut tied: Option<Vec<String>> = None;
+    let mut found = None;
+    for without in [
+        Vec::new(),
+        vec![Reduction::Symmetry],
+        Reduction::ALL.to_vec(),
+    ] {
+        let bounds = Bounds {
+            without,
+            ..bounds.clone()
+        };
+        let outcome = searched(text, &bounds, wanted);
+        assert_eq!(
+            cost_of(&outcome),
+            expected,
+            "{wanted:?}, {bounds:?}\n{text}\n{outcome:?}"
+        );
+        if let Outcome::Found {
+            text, steps, ties, ..
+        } = outcome
+        {
+            replays(&text, steps);
+            let mut all: Vec<String> = ties.iter().chain([&text]).cloned().collect();
+            all.sort();
+            for tie in &ties {
+                replays(tie, steps);
             }
+            assert!(
+                ties.len() == MOST_TIES || tied.is_none_or(|tied| tied == all),
+                "{text}"
+            );
+            tied = Some(all);
+            found = Some(text);
         }
     }
+    found
+}
+
+fn protocols() -> u64 {
+    let asked = std::env::var("LATCHKEY_NAIVE").ok();
+    asked.map_or(PROTOCOLS, |count| count.parse().expect("a number"))
+}
+
+#[test]
+fn the_search_finds_what_an_enumerator_finds() {
+    let mut found = 0;
+    for seed in 0..protocols() {
+        let mut dice = dice_of(seed);
+        let text = scenario_text(&mut dice);
+        let bounds = bounds(&mut dice);
+        let outcome = compare(&text, &bounds, &properties(&mut dice));
+        found += u64::from(outcome.is_some());
+    }
     // Neither kind is rare.
-    assert!(found * 10 > count * 3, "{found} of {count}");
-    assert!(found * 10 < count * 3 * 9, "{found} of {count}");
+    assert!(found * 10 > protocols(), "{found} of {}", protocols());
+    assert!(found * 10 < protocols() * 9, "{found} of {}", protocols());
+}
+
+#[test]
+fn the_search_finds_what_an_enumerator_finds_where_servers_and_clocks_fail() {
+    let (mut found, mut schedules) = (0, String::new());
+    let count = protocols() / 2;
+    for seed in 0..count {
+        let mut dice = dice_of(seed);
+        let text = scenario_of_servers(&mut dice);
+        let bounds = bounds_of_servers(&mut dice);
+        let wanted = match seed % 2 {
+            0 => vec![Property::OneBeliever, Property::TokensUnique],
+            _ => properties(&mut dice),
+        };
+        let outcome = compare(&text, &bounds, &wanted);
+        found += u64::from(outcome.is_some());
+        schedules.extend(outcome);
+    }
+    assert!(found * 10 > count, "{found} of {count}");
+    assert!(found * 10 < count * 9, "{found} of {count}");
+    for fault in ["evict ", "crash ", "restart ", "failover ", "clock of "] {
+        let line = format!("\n  {fault}");
+        assert!(schedules.contains(&line), "no schedule has {fault}");
+    }
 }
 
 /// Three clients are too many for the enumerator; here the search is compared with itself.

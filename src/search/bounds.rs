@@ -36,11 +36,13 @@ pub enum Budget {
     ServerRestarts,
     /// A replica becomes the primary.
     Failovers,
+    /// The clock of a server, of the database or of a client jumps.
+    ClockJumps,
 }
 
 impl Budget {
     /// All of them, in the order in which the text prints them.
-    pub const ALL: [Budget; 15] = [
+    pub const ALL: [Budget; 16] = [
         Budget::Lapses,
         Budget::Shifts,
         Budget::Expiries,
@@ -56,6 +58,7 @@ impl Budget {
         Budget::ServerCrashes,
         Budget::ServerRestarts,
         Budget::Failovers,
+        Budget::ClockJumps,
     ];
 
     /// What the text calls it.
@@ -76,6 +79,7 @@ impl Budget {
             Budget::ServerCrashes => "server crashes",
             Budget::ServerRestarts => "server restarts",
             Budget::Failovers => "failovers",
+            Budget::ClockJumps => "clock jumps",
         }
     }
 
@@ -99,6 +103,7 @@ impl Budget {
             Budget::Failovers => {
                 "a replica becomes the primary, and what it had not received is lost"
             }
+            Budget::ClockJumps => "the clock of a server or a client jumps",
         }
     }
 
@@ -178,6 +183,8 @@ pub struct Bounds {
     pub server_restarts: u32,
     /// How often a replica may become the primary.
     pub failovers: u32,
+    /// How often a clock may jump.
+    pub clock_jumps: u32,
     /// The keys that may expire at once; empty: every watched lock.
     pub expiring_keys: Vec<Vec<u8>>,
     /// The keys that may be lost; empty: every watched lock and counter.
@@ -238,6 +245,7 @@ impl Bounds {
             server_crashes: 0,
             server_restarts: 0,
             failovers: 0,
+            clock_jumps: 0,
             expiring_keys: Vec::new(),
             wiped_keys: Vec::new(),
             evicted_keys: Vec::new(),
@@ -267,6 +275,7 @@ impl Bounds {
             Budget::ServerCrashes => self.server_crashes,
             Budget::ServerRestarts => self.server_restarts,
             Budget::Failovers => self.failovers,
+            Budget::ClockJumps => self.clock_jumps,
         }
     }
 
@@ -288,6 +297,7 @@ impl Bounds {
             Budget::ServerCrashes => &mut self.server_crashes,
             Budget::ServerRestarts => &mut self.server_restarts,
             Budget::Failovers => &mut self.failovers,
+            Budget::ClockJumps => &mut self.clock_jumps,
         }
     }
 

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use super::bounds::{Bounds, Budget, Goal, Reduction};
-use super::moves::{Move, SHIFTS};
+use super::moves::{JUMPS, Move, SHIFTS};
 use super::parts::{CLOCK, GATEWAY, JUDGE, NETWORK, OPERATOR, Parts};
 use super::reads::reads_remaining_time;
 use super::table::{Origin, Worlds, hash_of_words};
@@ -566,6 +566,7 @@ impl Engine {
             .chain((0..servers).map(Move::CrashServer))
             .chain((0..servers * 2).map(Move::RestartServer))
             .chain((1..servers).map(Move::Failover))
+            .chain((0..rules.clocks.len() * JUMPS).map(Move::Jump))
             .chain((0..rules.reseeds()).map(Move::ReseedRead));
         let is_affordable = |chosen: &Move| {
             let budget = chosen.budget();

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use super::bounds::{Bounds, Budget};
-use crate::sim::action::{Action, ClientId, Leg, ServerId, Who};
+use crate::sim::action::{Action, ClientId, ClockOf, Leg, ServerId, Who};
 use crate::sim::client::Place;
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::Statement;
-use crate::sim::setup::Setup;
+use crate::sim::setup::{ClientDeclaration, Setup};
 use crate::sim::step::step;
 use crate::sim::store::quote_argument;
 use crate::sim::world::World;
@@ -17,8 +17,12 @@ use crate::sim::world::World;
 /// Milliseconds by which the first shift makes deadlines differ; each further one halves them.
 const FIRST_GAP: u64 = 1024;
 
-/// How many deadlines a shift looks at, the nearest first.
+/// How many deadlines a shift or a jump looks at, the nearest first.
 const MOST_DEADLINES: usize = 4;
+
+/// Milliseconds by which a clock jumps where no deadline says how far: an hour, as when somebody mistakes the time zone. It is longer
+/// than leases are.
+const JUMP: i64 = 3_600_000;
 
 /// One choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,10 +67,15 @@ pub(super) enum Move {
     Replicate(usize),
     /// A replica becomes the primary.
     Failover(usize),
+    /// A clock jumps: clock * [`JUMPS`] + choice.
+    Jump(usize),
 }
 
 /// Choices of one shift.
 pub(super) const SHIFTS: usize = 4 * MOST_DEADLINES;
+
+/// Choices of one jump: back, or forward past one of the deadlines.
+pub(super) const JUMPS: usize = 1 + MOST_DEADLINES;
 
 impl Move {
     /// The move as a small number.
@@ -92,6 +101,7 @@ impl Move {
             Move::RestartServer(index) => (17, index),
             Move::Replicate(index) => (18, index),
             Move::Failover(index) => (19, index),
+            Move::Jump(index) => (20, index),
         };
         kind << 10 | index as u16
     }
@@ -123,6 +133,7 @@ impl Move {
             Move::CrashServer(_) => Some(Budget::ServerCrashes),
             Move::RestartServer(_) => Some(Budget::ServerRestarts),
             Move::Failover(_) => Some(Budget::Failovers),
+            Move::Jump(_) => Some(Budget::ClockJumps),
             Move::Lose(_) => Some(Budget::LostReplies),
             Move::LoseRequest(_) => Some(Budget::LostRequests),
             Move::DelayRequest(_) => Some(Budget::LateRequests),
@@ -153,11 +164,13 @@ pub(super) struct Rules {
     reseeds: Vec<(usize, String, Statement)>,
     /// Whether a protocol looks at its own clock.
     pub checks_beliefs: bool,
+    /// The clocks by which something goes.
+    pub clocks: Vec<ClockOf>,
 }
 
 impl Rules {
-    /// The rules of a scenario.
-    pub fn new(setup: Arc<Setup>, bounds: &Bounds) -> Rules {
+    /// The rules of a scenario, in which something reads a server's time of day or nothing does.
+    pub fn new(setup: Arc<Setup>, bounds: &Bounds, reads_clock: bool) -> Rules {
         let locks = || setup.watches.iter().filter_map(|watch| watch.lock.clone());
         let counters = || {
             let watches = setup.watches.iter();
@@ -195,6 +208,7 @@ impl Rules {
             evicted: keys(Budget::Evictions, locks().chain(counters()).collect()),
             reseeds: reseeds.collect(),
             checks_beliefs,
+            clocks: clocks_of(&setup, reads_clock),
             setup,
         }
     }
@@ -315,6 +329,7 @@ impl Rules {
             Move::Failover(server) => Action::Failover {
                 to: ServerId(server),
             },
+            Move::Jump(index) => self.jump(index, world)?,
             Move::ReseedRead(place) => {
                 let (_, text, statement) =
                     self.reseeds.get(place).filter(|_| operator.is_none())?;
@@ -368,6 +383,28 @@ impl Rules {
         }
     }
 
+    /// A clock goes back so far that no deadline of before is near any more, or forward: a server's just past one of its deadlines,
+    /// the nearest first, another past all that anybody waits for.
+    fn jump(&self, index: usize, world: &World) -> Option<Action> {
+        let clock = *self.clocks.get(index / JUMPS)?;
+        let milliseconds = match (index % JUMPS, clock) {
+            (0, _) => -JUMP,
+            (choice, ClockOf::Server(server)) => {
+                let keys = world.store(server).keys();
+                let remaining = keys.filter_map(|(_, state)| state.remaining);
+                let mut deadlines: Vec<u64> = remaining.collect();
+                let deadline = sorted_once(&mut deadlines).get(choice - 1)?;
+                i64::try_from(deadline + 1).ok()?
+            }
+            (1, _) => JUMP,
+            _ => return None,
+        };
+        Some(Action::ClockJump {
+            clock,
+            milliseconds,
+        })
+    }
+
     /// Time moves before a step that starts a timer of length c: so that its deadline comes a little before, with, or a little
     /// after one that is there, or to that one; never past the next deadline.
     fn shift(
@@ -407,8 +444,7 @@ impl Rules {
             .chain(world.database.next_deadline())
             .chain(beliefs)
             .collect();
-        crate::sorted::sort(&mut all);
-        all.dedup();
+        sorted_once(&mut all);
         all
     }
 
@@ -427,6 +463,35 @@ impl Rules {
             });
         set.or(slept)
     }
+}
+
+/// The clocks by which something goes: servers' always, the database's where something reads the time of day, and a client's where
+/// a step looks at it.
+fn clocks_of(setup: &Setup, reads_clock: bool) -> Vec<ClockOf> {
+    let looks = |client: &ClientDeclaration| {
+        let protocol = client.protocol.and_then(|place| setup.protocols.get(place));
+        let mut steps = protocol.into_iter().flat_map(|protocol| &protocol.steps);
+        steps.any(|step| {
+            matches!(
+                step.request,
+                Request::CheckDeadline(_) | Request::Quorum { .. }
+            )
+        })
+    };
+    let clients = setup.clients.iter().enumerate();
+    let clients = clients.filter(|(_, client)| looks(client));
+    (0..setup.server_count())
+        .map(|server| ClockOf::Server(ServerId(server)))
+        .chain(reads_clock.then_some(ClockOf::Database))
+        .chain(clients.map(|(place, _)| ClockOf::Client(ClientId(place))))
+        .collect()
+}
+
+/// The numbers in order, each once.
+fn sorted_once(numbers: &mut Vec<u64>) -> &[u64] {
+    crate::sorted::sort(numbers);
+    numbers.dedup();
+    numbers
 }
 
 /// The key on its server, where keys are counted through for one server after the other.

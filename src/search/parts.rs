@@ -13,13 +13,13 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use super::bounds::{Bounds, Budget, Goal};
-use super::moves::{Move, Operator, Rules, next_end_of_belief};
+use super::moves::{JUMPS, Move, Operator, Rules, next_end_of_belief};
 use super::reads::Reads;
 use super::symmetry::Symmetry;
 use super::table::{Grid, Index, Memo, PairMemo, hash_of};
 use crate::property::{Judge, Property};
 use crate::scenario::check;
-use crate::sim::action::{Action, ClientId, Who};
+use crate::sim::action::{Action, ClientId, ClockOf, Who};
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::client::{Client, Place};
 use crate::sim::database::{Database, SqlReply, Value};
@@ -189,10 +189,11 @@ pub(super) struct Parts {
 impl Parts {
     /// No parts yet.
     pub fn new(setup: Arc<Setup>, bounds: &Bounds, goal: &Goal) -> Parts {
+        let reads = Reads::of(&setup);
         let mut parts = Parts {
-            reads: Reads::of(&setup),
             symmetry: Symmetry::of(&setup, bounds, goal),
-            rules: Rules::new(setup, bounds),
+            rules: Rules::new(setup, bounds, reads.clock),
+            reads,
             bounds: bounds.clone(),
             goal: goal.clone(),
             stores: Numbered::new(),
@@ -404,6 +405,10 @@ impl Parts {
     pub fn forget(&self, world: &mut World) {
         if !self.reads.clock {
             world.now = 0;
+            // How far clocks have jumped only matters between servers that have something of each other.
+            if let [store] = &mut world.stores[..] {
+                store.forget_clock();
+            }
         }
         world
             .database
@@ -715,6 +720,11 @@ impl Parts {
                 read
             }
             Move::Expire(_) | Move::Wipe(_) | Move::Evict(_) => stores.collect(),
+            Move::Jump(index) => match self.rules.clocks.get(index / JUMPS)? {
+                ClockOf::Server(_) => stores.collect(),
+                ClockOf::Client(client) => vec![clients + client.0],
+                ClockOf::Database => return None,
+            },
             Move::ReseedRead(_) => vec![DATABASE, OPERATOR],
             Move::ReseedWrite => {
                 let mut read = vec![OPERATOR];

@@ -1,1 +1,121 @@
-//! The search on small scenarios.
+//! The search on small scenarios: how many worlds there are does not depend on the order in which they are tried.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// A pinned search, as `latchkey check` reads it.
+macro_rules! pinned {
+    ($name:literal) => {
+        include_str!(concat!("../../scenarios/search/", $name, ".latchkey"))
+    };
+}
+
+/// The model with which model checkers are compared (benches/search.rs), in the size A0.
+const MODEL: &str = include_str!("../../benches/search/atomic.latchkey");
+
+fn request_of(text: &str) -> Request {
+    let reading = scenario::read(text).unwrap();
+    reading.searches[0].request.clone()
+}
+
+/// Every world within these bounds, breadth first: the search itself.
+fn breadth_first(text: &str, request: &Request) -> (Search, Progress) {
+    let mut search = Search::of_request(text, request).unwrap();
+    search.explore_all();
+    search.finish();
+    let progress = search.progress();
+    (search, progress)
+}
+
+/// The same worlds, the one that was found last always the next: by another table, and by parts that come to be in another order.
+fn worlds_depth_first(text: &str, request: &Request) -> u64 {
+    let mut search = Search::of_request(text, request).unwrap();
+    let engine = &mut search.engine;
+    let mut first = engine.first_fields().to_vec();
+    engine.parts.place(&mut first);
+    let mut known = BTreeSet::from([first.clone()]);
+    let mut open = vec![first];
+    while let Some(fields) = open.pop() {
+        for successor in engine.successors(&fields) {
+            let mut fields = successor.fields;
+            engine.parts.place(&mut fields);
+            if known.insert(fields.clone()) {
+                open.push(fields);
+            }
+        }
+    }
+    known.len() as u64
+}
+
+fn without(request: &Request, without: Vec<Reduction>) -> Request {
+    let mut request = request.clone();
+    request.bounds.without = without;
+    request
+}
+
+#[test]
+fn breadth_first_and_depth_first_count_the_same_worlds() {
+    for text in [
+        pinned!("01-everything-right"),
+        pinned!("06-fence-limit-order"),
+        pinned!("13f-seeding-upwards-while-it-is-there"),
+        pinned!("13h-ceiling-in-mysql"),
+        pinned!("15b-set-with-deadline"),
+        pinned!("16b-charged-then-refunded"),
+        pinned!("20-node-redlock"),
+        pinned!("31a-acquired-and-not-told"),
+        pinned!("31c-late-request"),
+        pinned!("32a-majority-of-three"),
+        pinned!("34-volatile-lru"),
+        pinned!("35b-notice-missed"),
+        pinned!("shift-two-leases"),
+    ] {
+        for reductions in [
+            Vec::new(),
+            vec![Reduction::Symmetry],
+            Reduction::ALL.to_vec(),
+        ] {
+            let request = without(&request_of(text), reductions);
+            let (search, progress) = breadth_first(text, &request);
+            let used = without(&request, search.engine.settings().0.without);
+            assert_eq!(worlds_depth_first(text, &used), progress.worlds, "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_model_has_as_many_worlds_as_in_every_model_checker() {
+    let request = Request {
+        bounds: Bounds {
+            expiries: 2,
+            without: Reduction::ALL.to_vec(),
+            ..Bounds::none()
+        },
+        goal: Goal::Breaks(vec![Property::NoStaleWrite]),
+        ..Request::default()
+    };
+    let (_, progress) = breadth_first(MODEL, &request);
+    assert_eq!((progress.worlds, progress.transitions), (7_984, 21_279));
+    assert_eq!(worlds_depth_first(MODEL, &request), 7_984);
+}
+
+#[test]
+fn where_there_is_nothing_to_reduce_reductions_change_no_count() {
+    let count = |text: &str, reductions: Vec<Reduction>| {
+        breadth_first(text, &without(&request_of(text), reductions)).1
+    };
+    let check = |text: &str, reduction: Reduction| {
+        assert_eq!(
+            count(text, vec![reduction]),
+            count(text, Vec::new()),
+            "{text}"
+        );
+    };
+    // Two protocols, one client each.
+    check(pinned!("20-node-redlock"), Reduction::Symmetry);
+    // To reach something: nothing of the order of locks is remembered.
+    check(pinned!("31a-acquired-and-not-told"), Reduction::Ranks);
+    // No variable but the client's name, which the release reads.
+    check(pinned!("14b-compare-and-delete"), Reduction::DeadVariables);
+}

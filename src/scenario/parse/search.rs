@@ -221,6 +221,7 @@ impl Limit {
         Limit::Budget(Budget::ServerCrashes),
         Limit::Budget(Budget::ServerRestarts),
         Limit::Budget(Budget::Failovers),
+        Limit::Budget(Budget::ClockJumps),
         Limit::Steps,
         Limit::Attempts,
         Limit::Worlds,
