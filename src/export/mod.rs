@@ -17,12 +17,15 @@ mod claim;
 mod layout;
 mod markdown;
 mod mermaid;
+mod model;
 mod phpunit;
 pub(crate) mod plan;
+mod promela;
 mod python;
 mod request;
 mod routine;
 mod template;
+mod tla;
 mod vitest;
 mod walk;
 mod words;
@@ -42,6 +45,10 @@ pub enum Format {
     Mermaid,
     /// A remark for a review, in Markdown.
     Markdown,
+    /// The protocols as a model for Spin, in Promela.
+    Promela,
+    /// The protocols as a model for TLC, in TLA+.
+    Tla,
     /// A test for vitest, with ioredis and mysql2.
     Vitest,
     /// A test for PHPUnit, with phpredis and PDO.
@@ -50,12 +57,14 @@ pub enum Format {
 
 impl Format {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Format; 5] = [
+    pub const ALL: [Format; 7] = [
         Format::Pytest,
         Format::Vitest,
         Format::Phpunit,
         Format::Mermaid,
         Format::Markdown,
+        Format::Promela,
+        Format::Tla,
     ];
 
     /// What it is called on the command line.
@@ -64,6 +73,8 @@ impl Format {
             Format::Pytest => "pytest",
             Format::Mermaid => "mermaid",
             Format::Markdown => "markdown",
+            Format::Promela => "promela",
+            Format::Tla => "tla",
             Format::Vitest => "vitest",
             Format::Phpunit => "phpunit",
         }
@@ -73,17 +84,24 @@ impl Format {
     pub fn is_test(self) -> bool {
         match self {
             Format::Pytest | Format::Vitest | Format::Phpunit => true,
-            Format::Mermaid | Format::Markdown => false,
+            Format::Mermaid | Format::Markdown | Format::Promela | Format::Tla => false,
         }
     }
 
+    /// Whether it is a model of the protocols, for a model checker. It leaves the schedule out.
+    pub fn is_model(self) -> bool {
+        matches!(self, Format::Promela | Format::Tla)
+    }
+
     /// The name of the file that it is usually kept in, for a scenario that is called so: `test_split_acquire.py`. PHPUnit wants
-    /// the file to be called like the class, and the class is called like the scenario's title.
+    /// the file to be called like the class, and TLC like the module, and both are called like the scenario's title.
     pub fn file_name(self, scenario: &str) -> String {
         match self {
             Format::Pytest => format!("test_{}.py", words::words(scenario).join("_")),
             Format::Mermaid => format!("{}.mmd", words::words(scenario).join("-")),
             Format::Markdown => format!("{}.md", words::words(scenario).join("-")),
+            Format::Promela => format!("{}.pml", words::words(scenario).join("-")),
+            Format::Tla => format!("{}.tla", words::snake(scenario)),
             Format::Vitest => format!("{}.test.js", words::words(scenario).join("-")),
             Format::Phpunit => format!("{}.php", phpunit::class_name(scenario)),
         }
@@ -130,6 +148,8 @@ pub fn export(
         Format::Phpunit => phpunit::print(&plan()?, options),
         Format::Mermaid => mermaid::print(reading, timeline),
         Format::Markdown => markdown::print(text, reading, timeline),
+        Format::Promela => promela::print(&model::model(reading)?),
+        Format::Tla => tla::print(&model::model(reading)?, &words::snake(&reading.title)),
     })
 }
 
