@@ -367,6 +367,19 @@ impl<'a> Build<'a> {
         let writes = self
             .requests()
             .any(|request| matches!(request, Request::Database(_)));
+        let created = self
+            .setup
+            .statements
+            .iter()
+            .map(|statement| statement.source());
+        let has = |source: &str, word: &str| source.to_ascii_uppercase().contains(word);
+        let mut created = created.filter(|source| has(source, "CREATE TABLE"));
+        if writes && created.any(|source| has(source, "UNSIGNED") || has(source, "CHECK")) {
+            return Err(Refusal(
+                "a table has an UNSIGNED column or a CHECK, whose errors are no part of a model"
+                    .to_string(),
+            ));
+        }
         for table in world.database.tables().filter(|_| writes) {
             let [key] = table.primary_key()[..] else {
                 return Err(Refusal(format!(
@@ -425,6 +438,14 @@ impl<'a> Build<'a> {
             .collect();
         crate::sorted::sort(&mut names);
         names.dedup();
+        if let Some(name) = names
+            .iter()
+            .find(|name| declaration.parameters.contains_key(**name))
+        {
+            return Err(Refusal(format!(
+                "`{{{name}}}` is a parameter, and a reply gives it another value"
+            )));
+        }
         let locks = self.locks_of(place, protocol)?;
         let mut declare = |what: &str, start: i64| self.declare(&format!("{name} {what}"), start);
         Ok(Client {

@@ -4,7 +4,9 @@ use super::super::Refusal;
 use super::build::{Build, set};
 use super::watch::RowWrite;
 use super::{Comparison, Expression, NONE, Name, Statement, fold, lua, sql, when};
-use crate::sim::client::protocol::{Argument, Clause, Effect, Element, Flow, Pattern, Request};
+use crate::sim::client::protocol::{
+    Argument, Clause, Effect, Element, Flow, Pattern, Protocol, Request, Step,
+};
 use crate::sim::database::Statement as SqlStatement;
 
 /// What a server answers.
@@ -65,6 +67,7 @@ impl<'a> Build<'a> {
                     step.label, protocol.name
                 ))
             })?;
+            let body = self.where_bound(client, place, body);
             let state = &self.clients[client];
             let mut guard = vec![Expression::of(state.at).equals_number(place as i64)];
             guard.extend(
@@ -109,6 +112,17 @@ impl<'a> Build<'a> {
                 "it looks at a clock, counts votes, waits for a message or sleeps, which is no part of a model",
             ),
         }
+    }
+
+    /// A step ends the run where its request has a variable without a value.
+    fn where_bound(&self, client: usize, step: usize, body: Vec<Statement>) -> Vec<Statement> {
+        let protocol = self.protocol(client);
+        let names = super::super::variables(&protocol.steps[step].request);
+        let unbound = names.filter(|name| !is_surely_bound(protocol, name, step));
+        let unbound = unbound.filter_map(|name| self.variable(client, name));
+        let unbound = unbound.map(|name| Expression::of(name).equals_number(NONE));
+        let unbound = fold::folded(&Expression::Any(unbound.collect()));
+        when(unbound, self.end_run(client, false), body)
     }
 
     fn operands(&mut self, client: usize, arguments: &[Argument]) -> Result<Vec<Operand>, Refusal> {
@@ -963,6 +977,45 @@ impl<'a> Build<'a> {
         }
         body
     }
+}
+
+/// Whether an earlier step that no way leads around always leaves a value in the variable.
+fn is_surely_bound(protocol: &Protocol, name: &str, step: usize) -> bool {
+    let leads_around = |step: &Step| {
+        let mut flows = step.clauses.iter().map(|clause| &clause.flow);
+        flows.any(|flow| matches!(flow, Flow::GoTo(_) | Flow::Abort(_)))
+    };
+    let before = protocol.steps[..step].iter();
+    let mut sure = before.take_while(|step| !leads_around(step));
+    sure.any(|step| !step.compensation && always_binds(step, name))
+}
+
+/// Whether a client goes on behind the step only with a value in the variable.
+fn always_binds(step: &Step, name: &str) -> bool {
+    let binds = |clause: &Clause| match &clause.pattern {
+        Pattern::Bind(elements) => {
+            let names = clause.pattern.variables();
+            names.len() == elements.len() && names.contains(&name)
+        }
+        _ => false,
+    };
+    let leaves = |clause: &Clause| {
+        let flow = &clause.flow;
+        let again = matches!(flow, Flow::Retry { .. } | Flow::StartOver { .. });
+        again || matches!(flow, Flow::Stop | Flow::Done)
+    };
+    let is_else = |clause: &Clause| {
+        matches!(
+            clause.pattern,
+            Pattern::Nil | Pattern::Rows(0) | Pattern::Else
+        )
+    };
+    let counts = matches!(&step.request, Request::Store(_, arguments)
+        if matches!(arguments.first(), Some(Argument::Literal(word)) if word.eq_ignore_ascii_case(b"INCR")));
+    let clauses = &step.clauses;
+    (counts || clauses.iter().any(is_else))
+        && clauses.iter().any(binds)
+        && clauses.iter().all(|clause| binds(clause) || leaves(clause))
 }
 
 /// An integer as an answer.
