@@ -18,14 +18,12 @@ fn main() -> io::Result<()> {
     let mut files = Vec::new();
     collect(&here.join("scenarios"), &mut files)?;
     files.sort();
-    let stories: Vec<&PathBuf> = files
-        .iter()
-        .filter(|file| {
-            file.parent()
-                .is_some_and(|folder| folder.ends_with("scenarios/stories"))
-        })
-        .collect();
-    fs::write(out.join("stories.rs"), table_of(&here, &stories))?;
+    for name in ["stories", "challenges"] {
+        let folder = here.join("scenarios").join(name);
+        let own = files.iter().filter(|file| file.starts_with(&folder));
+        let table = table_of(&here, &own.collect::<Vec<_>>());
+        fs::write(out.join(name).with_extension("rs"), table)?;
+    }
     fs::write(out.join("scenario_tests.rs"), tests_of(&here, &files))
 }
 

@@ -7,6 +7,8 @@ mod support {
 }
 
 use latchkey::scenario::library;
+use latchkey::search::{self, told};
+use latchkey::ui::seeker::Seeker;
 use support::visitor::Visitor;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
@@ -416,4 +418,45 @@ async fn the_bounds_of_a_search_are_written_into_the_text() {
     page.sees_line("  breaks: anything");
     page.fills_in("from the world", "end").await;
     page.sees_line("  from: end");
+}
+
+#[wasm_bindgen_test]
+async fn one_of_several_searches_is_chosen() {
+    let searches = "\nsearch\n  lapses: 1\n  breaks: stock is never negative\n\nsearch\n  wipes: 3\n  breaks: anything\n";
+    let page = Visitor::opens(&(at_the_start() + searches)).await;
+    page.presses_on_page("Find a failing schedule (F)").await;
+    page.fills_in("Which search of the text", "1").await;
+    page.fills_in("wipes", "4").await;
+    page.sees_line("  wipes: 4");
+    page.sees_line("  lapses: 1");
+    page.fills_in("Which search of the text", "0").await;
+    page.fills_in("lapses", "2").await;
+    page.sees_line("  lapses: 2");
+    page.sees_line("  wipes: 4");
+}
+
+/// Runs a pinned search as the worker does, string by string, and compares with what its text says: what it says natively.
+fn a_worker_counts_as_pinned(text: &str) {
+    let reading = latchkey::scenario::read(text).unwrap();
+    let mut seeker = Seeker::new(text, 0);
+    let mut told = told::read(&seeker.go_on());
+    while !seeker.is_over() {
+        told = told::read(&seeker.go_on());
+    }
+    let outcome = told.and_then(|told| told.outcome).unwrap();
+    let finds = reading.searches[0].request.finds.unwrap();
+    assert_eq!(search::difference(finds, &outcome, &reading), None);
+}
+
+#[wasm_bindgen_test]
+fn the_worker_finds_and_counts_what_the_program_does() {
+    a_worker_counts_as_pinned(include_str!(
+        "../scenarios/search/13h-ceiling-in-mysql.latchkey"
+    ));
+    a_worker_counts_as_pinned(include_str!(
+        "../scenarios/search/32a-majority-of-three.latchkey"
+    ));
+    a_worker_counts_as_pinned(include_str!(
+        "../scenarios/search/33c-wait-helps-half-way.latchkey"
+    ));
 }

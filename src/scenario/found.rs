@@ -168,6 +168,7 @@ fn lines_of(request: &Request) -> Vec<SearchLine> {
         ),
     }
     lines.extend(request.finds.map(SearchLine::Finds));
+    lines.extend(request.is_challenge.then_some(SearchLine::Challenge));
     lines
 }
 

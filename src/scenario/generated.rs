@@ -468,6 +468,7 @@ fn search_entry() -> impl Strategy<Value = SearchEntry> {
         "[b-z][a-z' ]{0,9}[a-z]".prop_map(|sentence| SearchLine::Breaks(Some(named(sentence)))),
         reached.prop_map(SearchLine::Reaches),
         finds.prop_map(SearchLine::Finds),
+        Just(SearchLine::Challenge),
     ];
     (line, option::of(comment())).prop_map(|(line, comment)| SearchEntry {
         line,

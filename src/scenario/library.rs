@@ -1,11 +1,15 @@
-//! The library: the stories that are built in, and the protocols that they bring along.
+//! The library: the stories and challenges that are built in, and the protocols that the stories bring along.
 //!
-//! Every file of `scenarios/stories` is a story; its name is its place in the order.
+//! Every file of `scenarios/stories` is a story and every one of `scenarios/challenges` a challenge; its name is its place in the
+//! order.
 
 use std::sync::OnceLock;
 
 /// The files, by path and text, in the order of their names.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/stories.rs"));
+
+/// The challenges, in the same way.
+const CHALLENGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/challenges.rs"));
 
 /// A scenario in the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +57,17 @@ pub struct Block {
 /// The stories, in order.
 pub fn stories() -> &'static [Story] {
     static STORIES: OnceLock<Vec<Story>> = OnceLock::new();
-    STORIES.get_or_init(|| FILES.iter().map(|(path, text)| story(path, text)).collect())
+    STORIES.get_or_init(|| all(FILES))
+}
+
+/// The challenges, in order: each has a search that says so, and what that finds.
+pub fn challenges() -> &'static [Story] {
+    static CHALLENGES_READ: OnceLock<Vec<Story>> = OnceLock::new();
+    CHALLENGES_READ.get_or_init(|| all(CHALLENGES))
+}
+
+fn all(files: &[(&'static str, &'static str)]) -> Vec<Story> {
+    files.iter().map(|(path, text)| story(path, text)).collect()
 }
 
 /// The story of this name.

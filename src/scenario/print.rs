@@ -517,6 +517,7 @@ pub(super) fn search_line(line: &SearchLine) -> String {
         SearchLine::Breaks(Some(sentence)) => format!("breaks: {}", sentence.text),
         SearchLine::Reaches(reached) => format!("reaches: {}", claim(reached)),
         SearchLine::Finds(found) => format!("finds: {}", finds(*found)),
+        SearchLine::Challenge => "challenge".to_owned(),
     }
 }
 

@@ -481,6 +481,8 @@ pub enum SearchLine {
     Reaches(ExpectedClaim),
     /// `finds: nothing`.
     Finds(Finds),
+    /// `challenge`.
+    Challenge,
 }
 
 /// How much of one thing a search may do.

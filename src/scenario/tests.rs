@@ -1063,7 +1063,7 @@ fn what_stands_before_the_schedule_is_tried() {
 fn searches_that_are_wrong() {
     let with =
         |lines: &str, expected: &[&str]| check(&format!("client A\nsearch\n  {lines}"), expected);
-    let limits = "`faults: 2`, `lapses: 1`, `wipes: 1 of KEY`, `breaks: SENTENCE`, `breaks: anything`, `reaches: EXPECTATION`, `from: end` or `finds: nothing`; limits are faults, lapses, shifts, expiries, wipes, reseeds, crashes, restarts, lost replies, lost requests, late replies, late requests, evictions, server crashes, server restarts, failovers, clock jumps, steps, attempts, worlds";
+    let limits = "`faults: 2`, `lapses: 1`, `wipes: 1 of KEY`, `breaks: SENTENCE`, `breaks: anything`, `reaches: EXPECTATION`, `from: end`, `finds: nothing` or `challenge`; limits are faults, lapses, shifts, expiries, wipes, reseeds, crashes, restarts, lost replies, lost requests, late replies, late requests, evictions, server crashes, server restarts, failovers, clock jumps, steps, attempts, worlds";
     with(
         "fault: 2",
         &[&format!(

@@ -399,6 +399,8 @@ pub struct Request {
     pub start: Start,
     /// What it is expected to find, if that is said.
     pub finds: Option<Finds>,
+    /// Whether the reader is asked to find it first.
+    pub is_challenge: bool,
 }
 
 impl Default for Request {
@@ -408,6 +410,7 @@ impl Default for Request {
             goal: Goal::Breaks(Vec::new()),
             start: Start::default(),
             finds: None,
+            is_challenge: false,
         }
     }
 }

@@ -13,6 +13,7 @@
 //! comes first.
 
 mod bounds;
+pub mod challenge;
 mod engine;
 mod liveness;
 mod moves;

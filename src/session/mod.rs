@@ -8,11 +8,13 @@
 //! it. A text that does not parse is kept as a draft beside the last good one, and nothing that would write the text is possible
 //! until it parses.
 
+mod challenge;
 mod document;
 mod shown;
 #[cfg(test)]
 mod tests;
 
+pub use challenge::Challenge;
 pub use document::Document;
 pub use shown::{Lease, TableNow};
 

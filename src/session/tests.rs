@@ -3,6 +3,8 @@
 use super::{Msg, Notice, Session};
 use crate::property::{Property, Verdict};
 use crate::scenario::Expectation;
+use crate::search::Finds;
+use crate::search::challenge::Hint;
 use crate::sim::action::{Action, ClientId, LatchPoint, ServerId, Who};
 
 const A: ClientId = ClientId(0);
@@ -525,4 +527,77 @@ fn a_single_step_is_the_recorded_one() {
     check(7, "W fetch", 4);
     // The schedule goes on with the clock: C is the first that can step.
     check(3, "clock", 2);
+}
+
+fn challenge(name: &str) -> Session {
+    let mut all = crate::scenario::library::challenges().iter();
+    let challenge = all.find(|challenge| challenge.name == name).unwrap();
+    Session::new(challenge.text, None).unwrap()
+}
+
+/// Follows the hints until the challenge is done; how many actions and faults that took. `None`: nothing leads there.
+fn follows_hints(session: &mut Session) -> Option<(u32, u32)> {
+    loop {
+        let standing = session.challenge().unwrap().standing;
+        if standing.is_done {
+            return Some((standing.actions, standing.faults));
+        }
+        match session.hint().unwrap() {
+            Hint::Next(action) => does(session, Msg::TypeAction(action)),
+            Hint::Nothing => return None,
+            Hint::Unknown => panic!("{}: too many worlds", session.title()),
+        };
+    }
+}
+
+#[test]
+fn hints_lead_to_par_in_every_challenge_that_can_be_met() {
+    let (mut met, mut proved) = (0, 0);
+    for story in crate::scenario::library::challenges() {
+        let mut session = challenge(story.name);
+        match (
+            session.challenge().unwrap().par,
+            follows_hints(&mut session),
+        ) {
+            (Finds::Steps { steps, faults }, Some(took)) => {
+                assert_eq!(took, (steps, faults), "{}", story.name);
+                met += 1;
+            }
+            (Finds::Nothing { worlds: Some(_) }, None) => proved += 1,
+            (par, took) => panic!("{}: {par:?}, but {took:?}", story.name),
+        }
+    }
+    assert!(met > 2 && proved > 1);
+}
+
+#[test]
+fn latches_do_not_count_and_what_is_not_allowed_does_not_pass() {
+    let mut session = challenge("1-del");
+    let counts = |session: &Session| {
+        let standing = session.challenge().unwrap().standing;
+        (standing.actions, standing.faults, standing.left.is_some())
+    };
+    press_step(&mut session, A);
+    does(
+        &mut session,
+        Msg::TypeAction("pause A before work".to_string()),
+    );
+    assert_eq!(counts(&session), (1, 0, true));
+    does(&mut session, Msg::TypeAction("clock +10001ms".to_string()));
+    assert_eq!(counts(&session), (2, 1, true));
+    let hint = session.hint();
+    assert!(
+        matches!(&hint, Some(Hint::Next(action)) if action == "B acquire" || action == "C acquire"),
+        "{hint:?}"
+    );
+    press_step(&mut session, B);
+    // A second lapse is one too many, and nobody has an operator.
+    for beyond in ["clock +10001ms", "operator> DEL lock:report", "crash A"] {
+        does(&mut session, Msg::TypeAction(beyond.to_string()));
+        assert!(!counts(&session).2, "{beyond}");
+        assert_eq!(session.hint(), None);
+        does(&mut session, Msg::Undo);
+        assert!(counts(&session).2, "{beyond}");
+    }
+    assert_eq!(story("07a-split-acquire", None).challenge(), None);
 }

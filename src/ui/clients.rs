@@ -2,6 +2,7 @@
 
 use super::view::*;
 
+use super::challenge::challenge;
 use super::controls::{Button, badge, fresh_id, hue, icon, list, token};
 use super::desk::Desk;
 use super::words;
@@ -28,6 +29,7 @@ pub fn clients(desk: Desk) -> AnyView {
                 <span class="panel__note">"a latch holds a client back"</span>
             </header>
             <div class="panel__body" tabindex="-1">
+                {challenge(desk)}
                 {list(clients, move |client| card(desk, client))}
                 {move || is_empty().then(nobody)}
                 {add_client(desk)}

@@ -85,6 +85,8 @@ pub struct Desk {
     pub over: RwSignal<Option<Over>>,
     /// Whether the recorded schedule plays.
     pub playing: RwSignal<bool>,
+    /// Which of the text's searches the page shows, from 0.
+    pub search: RwSignal<usize>,
     /// How far a search has come.
     pub seeking: RwSignal<Seeking>,
     /// Why the browser does not keep the work; empty: it does.
@@ -109,6 +111,7 @@ impl Desk {
             dock: RwSignal::new(Dock::Properties),
             over: RwSignal::new(None),
             playing: RwSignal::new(false),
+            search: RwSignal::new(0),
             seeking: RwSignal::new(Seeking::default()),
             not_kept: RwSignal::new(String::new()),
         }

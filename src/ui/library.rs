@@ -1,4 +1,4 @@
-//! The library: every story with what it teaches, to be opened.
+//! The library: every story with what it teaches, and the challenges, to be opened.
 
 use super::view::*;
 
@@ -27,8 +27,15 @@ pub fn view(desk: Desk) -> AnyView {
         .into_iter()
         .map(|(number, parts)| group(desk, number, parts, &titles))
         .collect_view();
+    let challenges = library::challenges();
+    let challenges = challenges
+        .iter()
+        .map(|story| entry(desk, number_of(story), None, story, &titles))
+        .collect_view();
     view! {
         <ol class="stories">{groups}</ol>
+        <h3 class="stories__title">"Challenges"</h3>
+        <ul class="stories">{challenges}</ul>
         {new.draw(desk)}
     }
     .into_any()

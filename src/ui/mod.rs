@@ -12,6 +12,7 @@ pub mod view;
 pub mod words;
 
 mod branches;
+mod challenge;
 mod charges;
 mod clients;
 mod console;

@@ -43,22 +43,35 @@ pub enum Stage {
     Failed,
 }
 
+/// How many letters of a search the choice among several shows.
+const MOST_OF_A_CHOICE: usize = 80;
+
 /// The element that shows what came of it.
 const RESULT: &str = "search-result";
 
-/// Which of the text's searches the page shows.
-const PLACE: usize = 0;
+/// Which of the text's searches the page shows, from 0, where this one was chosen.
+fn place(chosen: usize, session: &Session) -> usize {
+    let last = session.reading().searches.len().saturating_sub(1);
+    chosen.min(last)
+}
+
+/// The same as it is, for handlers.
+fn place_now(desk: Desk) -> usize {
+    desk.look(|session| place(desk.search.get_untracked(), session))
+}
+
+/// The search that the page shows, where this one was chosen.
+fn shown_request(chosen: usize, session: &Session) -> Request {
+    session.search_request(place(chosen, session))
+}
 
 // ---- doing
 
 fn begin(desk: Desk) {
-    let request = Box::new(desk.look(|session| session.search_request(PLACE)));
+    let request = request_of(desk);
     let start = desk.look(|session| request.start.actions(session.timeline().len()));
-    desk.send(Msg::SetSearch {
-        place: PLACE,
-        request,
-        reaches: None,
-    });
+    write(desk, request, None);
+    let place = place_now(desk);
     let text = desk.look(Session::text);
     desk.seeking.set(Seeking {
         stage: Stage::Running,
@@ -68,7 +81,7 @@ fn begin(desk: Desk) {
     });
     browser::start_search(
         &text,
-        PLACE,
+        place,
         move |said| hear(desk, &said),
         move || desk.seeking.update(|seeking| seeking.stage = Stage::Failed),
     );
@@ -76,6 +89,12 @@ fn begin(desk: Desk) {
 
 /// Another text is opened: a search of the one before says nothing of it.
 pub fn forget(desk: Desk) {
+    desk.search.set(0);
+    end(desk);
+}
+
+/// Ends the search, and forgets what came of it.
+fn end(desk: Desk) {
     if desk
         .seeking
         .with_untracked(|seeking| seeking.stage != Stage::Idle)
@@ -255,6 +274,7 @@ pub fn view(desk: Desk) -> AnyView {
             "Tries every schedule of these clients within the bounds, and opens the shortest one that fails: of all with the fewest faults one \
              with the fewest actions, and of those the one that changes client least often. The text carries the bounds, and so does the link."
         </p>
+        {choice(desk)}
         {goal(desk)}
         {bounds(desk)}
         <div class="share__row">{buttons}</div>
@@ -267,24 +287,66 @@ pub fn view(desk: Desk) -> AnyView {
 }
 
 fn request_of(desk: Desk) -> Request {
-    desk.look(|session| session.search_request(PLACE))
+    desk.look(|session| shown_request(desk.search.get_untracked(), session))
 }
 
 fn set(desk: Desk, request: Request, reaches: Option<String>) {
+    // What was found within other bounds says nothing of these.
+    let request = Request {
+        finds: None,
+        ..request
+    };
+    write(desk, request, reaches);
+}
+
+/// Writes the search into the text.
+fn write(desk: Desk, request: Request, reaches: Option<String>) {
     desk.send(Msg::SetSearch {
-        place: PLACE,
-        // What was found within other bounds says nothing of these.
-        request: Box::new(Request {
-            finds: None,
-            ..request
-        }),
+        place: place_now(desk),
+        request: Box::new(request),
         reaches,
     });
 }
 
+/// The choice among the text's searches, where it has several.
+fn choice(desk: Desk) -> AnyView {
+    let several = desk.read(|session| {
+        let searches = session.reading().searches.iter();
+        let printed = searches.map(|search| crate::search::print_request(&search.request));
+        let words = printed.map(|lines| {
+            let lines: Vec<&str> = lines.lines().skip(1).map(str::trim).collect();
+            words::shortened(&lines.join("; "), MOST_OF_A_CHOICE)
+        });
+        words.collect::<Vec<String>>()
+    });
+    let chosen = desk.read(move |session| place(desk.search.get(), session));
+    let choose = move |event| {
+        end(desk);
+        desk.search
+            .set(event_target_value(&event).parse().unwrap_or_default());
+    };
+    let draw = move || {
+        let several = several.get();
+        (several.len() > 1).then(|| {
+            let options = several.into_iter().enumerate().map(|(place, words)| {
+                let selected = move || chosen.get() == place;
+                view! { <option value=place.to_string() selected=selected>{words}</option> }
+            });
+            let id = fresh_id();
+            view! {
+                <div class="search__goal">
+                    <label class="share__note" for=id.clone()>"Which search of the text"</label>
+                    <select class="select" id=id on:change=choose>{options.collect_view()}</select>
+                </div>
+            }
+        })
+    };
+    view! { {draw} }.into_any()
+}
+
 /// What the search looks for, as the choice shows it.
-fn chosen(session: &Session) -> (String, String) {
-    let request = session.search_request(PLACE);
+fn chosen(place: usize, session: &Session) -> (String, String) {
+    let request = shown_request(place, session);
     let claims = session.claims();
     let choice = match &request.goal {
         Goal::Reach(_) => "reach",
@@ -301,7 +363,7 @@ fn chosen(session: &Session) -> (String, String) {
 }
 
 fn goal(desk: Desk) -> AnyView {
-    let shown = desk.read(chosen);
+    let shown = desk.read(move |session| chosen(desk.search.get(), session));
     let has_claims = desk.read(|session| !session.claims().is_empty());
     // Chosen, and not yet written, as it wants to know what to reach.
     let reaching = RwSignal::new(false);
@@ -451,7 +513,7 @@ fn bounds(desk: Desk) -> AnyView {
 
 fn number(desk: Desk, bound: Bound) -> AnyView {
     let value = desk.read(move |session| {
-        let number = bound.get(&session.search_request(PLACE));
+        let number = bound.get(&shown_request(desk.search.get(), session));
         number.map_or(String::new(), |number| number.to_string())
     });
     // Counted up where what was typed is refused, so that the field shows what is so.
@@ -490,7 +552,12 @@ fn number(desk: Desk, bound: Bound) -> AnyView {
 }
 
 fn start(desk: Desk) -> AnyView {
-    let place = desk.read(|session| (session.search_request(PLACE).start, session.cursor()));
+    let place = desk.read(move |session| {
+        (
+            shown_request(desk.search.get(), session).start,
+            session.cursor(),
+        )
+    });
     let choose = move |event| {
         let start = match event_target_value(&event).as_str() {
             "" => Start::Start,
@@ -650,11 +717,7 @@ fn pin(desk: Desk, finds: crate::search::Finds) -> AnyView {
                 finds: Some(finds),
                 ..request_of(desk)
             };
-            desk.send(Msg::SetSearch {
-                place: PLACE,
-                request: Box::new(request),
-                reaches: None,
-            });
+            write(desk, request, None);
             desk.say("The text says what the search finds");
         })
         .draw(desk)

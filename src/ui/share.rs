@@ -351,7 +351,8 @@ fn open_link(fragment: &str) -> Result<Session, String> {
 }
 
 fn is_in_library(text: &str) -> bool {
-    library::stories().iter().any(|story| story.text == text)
+    let mut all = library::stories().iter().chain(library::challenges());
+    all.any(|story| story.text == text)
 }
 
 fn first_session() -> Session {

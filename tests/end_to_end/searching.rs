@@ -9,6 +9,7 @@ pub const TESTS: &[Test] = &[
     ("finds_the_schedule_of_the_split_acquire", finds),
     ("says_that_there_is_none_within_the_bounds", finds_nothing),
     ("pauses_resumes_and_stops_a_search", pauses_and_stops),
+    ("meets_a_challenge_with_a_hint", meets_a_challenge),
 ];
 
 /// A story without its schedule and expectations.
@@ -108,4 +109,21 @@ fn pauses_and_stops(browser: &Browser) {
     browser.wait_until("nothing was found here yet", |browser| {
         browser.count(".search__bound") > 0 && browser.count(".search__result") == 0
     });
+}
+
+fn meets_a_challenge(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.opens_story("Whose lock does DEL free?");
+    let asked = "Break this: only the owner releases or prolongs a lock. Par: 5 actions, 1 fault";
+    browser.wait_for_text(".challenge", asked);
+    visitor.press_step("A");
+    browser.wait_for_text(".challenge__standing", "1 action, 0 faults so far");
+    visitor.presses("Hint: the next action of the shortest schedule from here");
+    visitor.hears("Next: clock +10001ms");
+    visitor.advances("10001");
+    visitor.press_step("B");
+    visitor.press_step("A");
+    visitor.press_step("A");
+    browser.wait_for_text(".challenge__standing", "5 actions, 1 fault: done, and par");
+    visitor.sees_verdict("only the owner releases or prolongs a lock", "broken");
 }

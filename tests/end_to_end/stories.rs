@@ -19,7 +19,7 @@ fn runs_every_story(browser: &Browser) {
     browser.resize(1900, 5000);
     browser.click(".masthead__title");
     assert_eq!(
-        browser.count(".over .story"),
+        browser.count(".over .stories__group .story"),
         stories.len() as u64,
         "the library lists as many stories as there are files"
     );

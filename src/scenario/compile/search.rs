@@ -67,6 +67,7 @@ impl Compiler<'_, '_, '_> {
                     request.finds = Some(*what);
                     finds = Some(place.line);
                 }
+                SearchLine::Challenge => request.is_challenge = true,
             }
         }
         let breaks = anything || !broken.is_empty();

@@ -10,7 +10,7 @@ use super::super::syntax::{Limit, SearchEntry, SearchLimit, SearchLine};
 use super::{expect, key};
 
 /// What a line of a search looks like.
-const A_LINE: &str = "`faults: 2`, `lapses: 1`, `wipes: 1 of KEY`, `breaks: SENTENCE`, `breaks: anything`, `reaches: EXPECTATION`, `from: end` or `finds: nothing`";
+const A_LINE: &str = "`faults: 2`, `lapses: 1`, `wipes: 1 of KEY`, `breaks: SENTENCE`, `breaks: anything`, `reaches: EXPECTATION`, `from: end`, `finds: nothing` or `challenge`";
 
 /// Reads a line of a search.
 pub(super) fn search_entry(line: Line<'_>, errors: &mut Errors<'_>) -> Option<SearchEntry> {
@@ -54,6 +54,10 @@ fn search_line(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Searc
     }
     if cursor.eat("without:") {
         return without(cursor, errors).map(SearchLine::Without);
+    }
+    if cursor.eat_words("challenge") {
+        cursor.end("nothing behind `challenge`", errors)?;
+        return Some(SearchLine::Challenge);
     }
     let mut limits = Vec::new();
     loop {
