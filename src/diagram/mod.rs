@@ -60,8 +60,7 @@ mod words;
 use std::hash::{Hash, Hasher};
 
 use crate::sim::action::{ClientId, ServerId, Who};
-use crate::sim::client::protocol::Request;
-use crate::sim::client::protocol::Step;
+use crate::sim::client::protocol::{Argument, Request, Step};
 use crate::sim::setup::Setup;
 use crate::sorted::{SortedMap, SortedSet};
 use crate::timeline::Entry;
@@ -261,9 +260,11 @@ impl Diagram {
         }
         let steps = || setup.protocols.iter().flat_map(|protocol| &protocol.steps);
         diagram.uses_gateway = steps().any(|step| matches!(step.request, Request::Gateway(_)));
-        steps().flat_map(Step::locks).for_each(|key| {
-            diagram.lock(key);
-        });
+        for lock in steps().flat_map(Step::locks) {
+            if let Argument::Literal(key) = lock {
+                diagram.lock(key);
+            }
+        }
         draw::presets(&mut diagram, setup);
         diagram
     }

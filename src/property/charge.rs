@@ -5,7 +5,6 @@
 
 use super::findings::{Findings, Here, name_of};
 use super::places::{Marks, Places};
-use super::stock::protocol_of;
 use super::told::Told;
 use super::{Break, Property};
 use crate::sim::action::{ClientId, Who};
@@ -329,8 +328,10 @@ fn client_of(who: Who) -> Option<ClientId> {
 
 /// Whether the client's protocol charges cards.
 fn charges(setup: &Setup, client: ClientId) -> bool {
-    protocol_of(setup, client)
-        .is_some_and(|protocol| protocol.steps.iter().any(|step| is_charge(&step.request)))
+    setup
+        .steps_of(client)
+        .iter()
+        .any(|step| is_charge(&step.request))
 }
 
 /// Whether any client's protocol charges cards.

@@ -9,11 +9,11 @@ use super::hearing::heard;
 use super::ledger::{self, RowWrite};
 use super::lock::{Acquisition, Holder, KeyChange, LockMemory};
 use super::places::{Marks, Places};
-use super::stock::{StockMemory, protocol_of};
+use super::stock::StockMemory;
 use super::token::TokenMemory;
 use super::{LedgerEntry, Property, Verdict};
 use crate::sim::action::{ClientId, Leg, Who};
-use crate::sim::client::protocol::{Argument, Effect};
+use crate::sim::client::protocol::{Effect, Step};
 use crate::sim::database::{Database, SqlReply};
 use crate::sim::event::{Answer, Event, Fact, Server, Value};
 use crate::sim::setup::{Setup, Watch};
@@ -913,40 +913,24 @@ fn integer_in(text: &[u8]) -> Option<i64> {
 
 /// Whether the client's protocol says itself when a token is drawn.
 fn says_draws(setup: &Setup, client: ClientId) -> bool {
-    protocol_of(setup, client).is_some_and(|protocol| {
-        protocol
-            .steps
-            .iter()
-            .flat_map(|step| &step.clauses)
-            .flat_map(|clause| &clause.effects)
-            .any(|effect| matches!(effect, Effect::Draws(_)))
-    })
+    setup
+        .steps_of(client)
+        .iter()
+        .flat_map(Step::effects)
+        .any(|effect| matches!(effect, Effect::Draws(_)))
 }
 
 /// The lock that a step asks for: one of its clauses says that the client then holds it.
 fn lock_asked_for(setup: &Setup, client: ClientId, step: usize) -> Option<Vec<u8>> {
-    let step = protocol_of(setup, client)?.steps.get(step)?;
-    let mut effects = step.clauses.iter().flat_map(|clause| &clause.effects);
-    effects.find_map(|effect| match effect {
-        Effect::Holds {
-            key: Argument::Literal(key),
-            ..
-        } => Some(key.clone()),
-        Effect::Holds {
-            key: Argument::Variable(name),
-            ..
-        } => match setup.clients.get(client.0)?.parameters.get(name)? {
-            Value::Text(key) => Some(key.clone()),
-            _ => None,
-        },
-        _ => None,
-    })
+    let step = setup.steps_of(client).get(step)?;
+    setup.locks_of(client, step).next().map(<[u8]>::to_vec)
 }
 
 /// Whether the clause that took the reply says that the client holds the lock.
 fn took_it(setup: &Setup, client: ClientId, step: usize, clause: Option<usize>) -> bool {
-    protocol_of(setup, client)
-        .and_then(|protocol| protocol.steps.get(step))
+    setup
+        .steps_of(client)
+        .get(step)
         .and_then(|step| step.clauses.get(clause?))
         .is_some_and(|clause| {
             clause

@@ -10,7 +10,7 @@ use super::places::{Marks, Places};
 use super::told::Told;
 use super::{Break, Property, Role};
 use crate::sim::action::{ClientId, Who};
-use crate::sim::client::protocol::{Effect, Protocol, Request};
+use crate::sim::client::protocol::{Effect, Request, Step};
 use crate::sim::setup::Setup;
 use crate::sorted::{SortedMap, SortedSet};
 
@@ -327,19 +327,10 @@ fn client_of(who: Who) -> Option<ClientId> {
 /// Whether the client's protocol counts units as sold on the reply to something that is no statement, so that taking and
 /// selling are settled only when its run ends.
 fn sells_elsewhere(setup: &Setup, client: ClientId) -> bool {
-    protocol_of(setup, client).is_some_and(|protocol| {
-        protocol.steps.iter().any(|step| {
-            !matches!(step.request, Request::Database(_))
-                && step
-                    .clauses
-                    .iter()
-                    .flat_map(|clause| &clause.effects)
-                    .any(|effect| matches!(effect, Effect::Sells { .. }))
-        })
-    })
-}
-
-/// The protocol that the client runs.
-pub(super) fn protocol_of(setup: &Setup, client: ClientId) -> Option<&Protocol> {
-    setup.protocols.get(setup.clients.get(client.0)?.protocol?)
+    setup
+        .steps_of(client)
+        .iter()
+        .filter(|step| !matches!(step.request, Request::Database(_)))
+        .flat_map(Step::effects)
+        .any(|effect| matches!(effect, Effect::Sells { .. }))
 }

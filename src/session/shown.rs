@@ -176,8 +176,7 @@ impl Session {
 
     /// The protocol that the client runs.
     pub fn protocol_of(&self, client: ClientId) -> Option<&Protocol> {
-        let setup = self.timeline().setup();
-        setup.protocols.get(setup.clients.get(client.0)?.protocol?)
+        self.timeline().setup().protocol_of(client)
     }
 
     /// The label of the client's next step, where it has one.
@@ -190,9 +189,7 @@ impl Session {
     /// The client's variables that hold a fencing token: those that a `draws` names, and those that hold a number which it drew
     /// from a watched counter.
     pub fn token_variables(&self, client: ClientId) -> Vec<&str> {
-        let steps = self
-            .protocol_of(client)
-            .map_or(&[][..], |protocol| &protocol.steps);
+        let steps = self.timeline().setup().steps_of(client);
         let variables = self.world().client(client).map(|client| &client.variables);
         let drew = |name: &str| match variables.and_then(|variables| variables.get(name)) {
             Some(ClientValue::Integer(number)) => self

@@ -514,6 +514,30 @@ fn a_lease_is_what_the_servers_say() {
     check("32a-majority-of-three", "lock:sku-1", &of_three);
 }
 
+/// A lock that only statements take is no server's, whether its name is written out or comes from the client's line.
+#[test]
+fn a_lock_that_statements_take_is_no_server_s() {
+    let text = crate::scenario::library::story_named("18b-laravel-database-lock")
+        .unwrap()
+        .text;
+    let (written_out, _) = text.split_once("\nschedule").unwrap();
+    let named = written_out
+        .replace("holds cache_locks:sku-1", "holds {lock}")
+        .replace(
+            "client A, B: laravel-database-lock",
+            "client A: laravel-database-lock lock=cache_locks:sku-1",
+        );
+    assert_ne!(written_out, named);
+    let check = |text: &str, lock: &[u8], expected: &[ServerId]| {
+        let session = Session::new(&format!("{text}\nschedule\n"), None).unwrap();
+        assert_eq!(session.setup().servers_of_lock(lock), expected, "{text}");
+    };
+    for text in [written_out, &named] {
+        check(text, b"cache_locks:sku-1", &[]);
+        check(text, b"another", &[ServerId::FIRST]);
+    }
+}
+
 /// A single Step follows the schedule where that goes on with a step.
 #[test]
 fn a_single_step_is_the_recorded_one() {

@@ -1,7 +1,7 @@
 //! What a scenario sets up before its schedule begins: tables, keys, scripts, protocols and clients.
 
-use super::action::ServerId;
-use super::client::protocol::{Protocol, Request};
+use super::action::{ClientId, ServerId};
+use super::client::protocol::{Argument, Protocol, Request, Step};
 use super::database::Statement;
 use super::event::Value;
 use crate::sorted::SortedMap;
@@ -99,15 +99,44 @@ impl Setup {
         if let Some(watch) = watch {
             return watch.servers();
         }
-        let steps = self.protocols.iter().flat_map(|protocol| &protocol.steps);
-        let mut takers = steps
-            .filter(|step| step.locks().any(|lock| lock == key))
-            .map(|step| matches!(step.request, Request::Database(_)))
+        let mut takers = (0..self.clients.len())
+            .map(ClientId)
+            .flat_map(|client| self.steps_of(client).iter().map(move |step| (client, step)))
+            .filter(|(client, step)| self.locks_of(*client, step).any(|lock| lock == key))
+            .map(|(_, step)| matches!(step.request, Request::Database(_)))
             .peekable();
         match takers.peek().is_some() && takers.all(|is_statement| is_statement) {
             true => Vec::new(),
             false => vec![ServerId::FIRST],
         }
+    }
+
+    /// The protocol that a client runs; none for one that only speaks at its console.
+    pub fn protocol_of(&self, client: ClientId) -> Option<&Protocol> {
+        self.protocols.get(self.clients.get(client.0)?.protocol?)
+    }
+
+    /// The steps of the client's protocol, in order; none for a client that has no protocol.
+    pub fn steps_of(&self, client: ClientId) -> &[Step] {
+        self.protocol_of(client).map_or(&[], |it| &it.steps)
+    }
+
+    /// The locks that a step asks for when this client takes it: those that its clauses name in `holds`, in their order, written out
+    /// or by one of the client's parameters.
+    pub fn locks_of<'a>(
+        &'a self,
+        client: ClientId,
+        step: &'a Step,
+    ) -> impl Iterator<Item = &'a [u8]> {
+        let parameters = self.clients.get(client.0).map(|it| &it.parameters);
+        step.locks().filter_map(move |lock| match lock {
+            Argument::Literal(key) => Some(key.as_slice()),
+            Argument::Variable(name) => match parameters?.get(name)? {
+                Value::Text(key) => Some(key.as_slice()),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 
     /// The server's name; `store` where the scenario names none.

@@ -68,14 +68,15 @@ impl Step {
         })
     }
 
-    /// The locks that its clauses name in `holds`, where they are written out.
-    pub fn locks(&self) -> impl Iterator<Item = &[u8]> {
-        let effects = self.clauses.iter().flat_map(|clause| &clause.effects);
-        effects.filter_map(|effect| match effect {
-            Effect::Holds {
-                key: Argument::Literal(key),
-                ..
-            } => Some(key.as_slice()),
+    /// What its clauses say that the client knows by their replies, in their order.
+    pub fn effects(&self) -> impl Iterator<Item = &Effect> {
+        self.clauses.iter().flat_map(|clause| &clause.effects)
+    }
+
+    /// The locks that its clauses name in `holds`, in their order; a client's parameter may stand for one.
+    pub fn locks(&self) -> impl Iterator<Item = &Argument> {
+        self.effects().filter_map(|effect| match effect {
+            Effect::Holds { key, .. } => Some(key),
             _ => None,
         })
     }
