@@ -130,6 +130,20 @@ impl Browser {
         Self::start_with(self.port, self.capabilities.clone(), page)
     }
 
+    /// Does something while another tab of this browser has the page open; the tab is closed at the end.
+    #[track_caller]
+    pub fn with_another_tab(&self, then: impl FnOnce()) {
+        let this = self.session.get("window").expect("this tab has a name");
+        let new = self.command("window/new", &json!({ "type": "tab" }));
+        self.command("window", &json!({ "handle": new["handle"] }));
+        self.open("");
+        self.command("window", &json!({ "handle": this }));
+        then();
+        self.command("window", &json!({ "handle": new["handle"] }));
+        self.session.delete("window").expect("it can be closed");
+        self.command("window", &json!({ "handle": this }));
+    }
+
     /// The page's address, ending in a slash.
     pub fn page(&self) -> &str {
         &self.page

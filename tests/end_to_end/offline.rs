@@ -17,6 +17,10 @@ pub const TESTS: &[Test] = &[
         "is_never_half_an_old_version_and_half_a_new_one",
         is_never_half,
     ),
+    (
+        "keeps_its_version_while_another_tab_is_open",
+        keeps_its_version,
+    ),
 ];
 
 /// A copy of the built page that a test may change, served at an address of its own.
@@ -128,5 +132,26 @@ fn is_never_half(browser: &Browser) {
     visitor.waits_a_moment();
     visitor.reloads();
     assert_eq!(edition(&browser), "second", "and not half of the third");
+    visitor.sees_cursor(1, 1);
+}
+
+fn keeps_its_version(browser: &Browser) {
+    let published = Published::new("tabs");
+    let browser = browser.with_a_fresh_profile_at(published.server.address());
+    let visitor = Visitor::opens(&browser, "");
+    browser.wait_until("the page is kept", |it| has_worker(it, "active"));
+    browser.with_another_tab(|| {
+        published.publish("second");
+        visitor.reloads();
+        browser.wait_until("the second edition is ready", |it| {
+            has_worker(it, "waiting")
+        });
+        visitor.reloads();
+        assert_eq!(edition(&browser), "first", "as in the other tab");
+        plays(&visitor);
+        visitor.waits_a_moment();
+    });
+    visitor.reloads();
+    browser.wait_until("the second edition is here", |it| edition(it) == "second");
     visitor.sees_cursor(1, 1);
 }

@@ -42,6 +42,16 @@ impl Session {
         request(self.port, "POST", &format!("{}/{command}", self.path), body)
     }
 
+    /// Takes something away.
+    pub fn delete(&self, command: &str) -> Result<Value, String> {
+        request(
+            self.port,
+            "DELETE",
+            &format!("{}/{command}", self.path),
+            &Value::Null,
+        )
+    }
+
     /// Asks for a value.
     pub fn get(&self, command: &str) -> Result<Value, String> {
         request(
