@@ -205,7 +205,7 @@ set_up_python_clients() {
 }
 
 set_up_node_clients() {
-    local versions="vitest@4.1.12 ioredis@6.0.0 mysql2@3.24.6"
+    local versions="vitest@4.1.12 ioredis@6.0.0 mysql2@3.24.6 axe-core@4.14.1"
     have node || apt_install nodejs || return 1
     have npm || apt_install npm || return 1
     mkdir -p "$tools/node"

@@ -175,6 +175,7 @@ impl Button {
         let reason = why_not.clone();
         let reason_id = why_not.as_ref().map(|_| fresh_id());
         let title = why_not.clone().or_else(|| label.clone());
+        let label = label.map(|label| name_with(&words, label));
         let pressed = pressed.map(|pressed| if pressed { "true" } else { "false" });
         let pressing = move |_| match &reason {
             Some(why) => desk.refuse(why.clone()),
@@ -203,6 +204,15 @@ impl Button {
             {why_not.map(|why| view! { <span class="hidden-but-read" id=reason_id>{why}</span> })}
         }
         .into_any()
+    }
+}
+
+/// What a button is called by who does not see it: what it does, and first the words on it, for whoever speaks to press it
+/// (WCAG 2.1, "Label in Name").
+fn name_with(words: &str, label: String) -> String {
+    match label.contains(words) {
+        true => label,
+        false => words.to_string() + ": " + &label,
     }
 }
 

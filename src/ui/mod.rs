@@ -170,8 +170,10 @@ fn phone_tabs(desk: Desk) -> AnyView {
         .into_any()
     };
     view! {
-        <nav class="phone-tabs" role="tablist" aria-label="Panels">
-            {tab(Tab::Clients, "Clients")} {tab(Tab::Picture, "Picture")} {tab(Tab::Servers, "Servers")} {tab(Tab::Text, "Text")}
+        <nav class="phone-tabs" aria-label="Panels">
+            <div class="phone-tabs__list" role="tablist">
+                {tab(Tab::Clients, "Clients")} {tab(Tab::Picture, "Picture")} {tab(Tab::Servers, "Servers")} {tab(Tab::Text, "Text")}
+            </div>
         </nav>
     }
     .into_any()
@@ -204,10 +206,12 @@ fn dock_tabs(desk: Desk) -> AnyView {
         .into_any()
     };
     view! {
-        <div class="side__tabs tabs" role="tablist" aria-label="Below the servers">
-            {tab(Dock::Properties, "Properties", "dock-properties")}
-            {tab(Dock::Text, "Text", "dock-text")}
-            {tab(Dock::Consoles, "Console", "dock-consoles")}
+        <div class="side__tabs">
+            <div class="tabs" role="tablist" aria-label="Below the servers">
+                {tab(Dock::Properties, "Properties", "dock-properties")}
+                {tab(Dock::Text, "Text", "dock-text")}
+                {tab(Dock::Consoles, "Console", "dock-consoles")}
+            </div>
             <span class="panel__tools side__tools">{text::tools(desk)}</span>
         </div>
     }

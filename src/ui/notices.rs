@@ -35,10 +35,10 @@ pub fn status(desk: Desk) -> AnyView {
         })
     };
     view! {
-        <div class="status">
+        <section class="status" aria-label="Status">
             <span class="status__said" role="status">{move || desk.said.with(|said| said.words.clone())}</span>
             <span class=class title=title>{kept}</span>
-        </div>
+        </section>
     }
 }
 
@@ -71,5 +71,5 @@ pub fn notice(desk: Desk) -> AnyView {
             view! { <div class=class>{icon(sign)}<span>{said.words}</span>{close.draw(desk)}</div> }
         })
     };
-    view! { <div class="notices">{draw}</div> }
+    view! { <section class="notices" aria-label="Notices">{draw}</section> }
 }

@@ -52,7 +52,7 @@ pub fn over_page(desk: Desk) -> AnyView {
                         {Button::icon_only("cross", "Close").class("button--quiet").does(close).draw(desk)}
                     </span>
                 </header>
-                <div class="over__body">{content}</div>
+                <div class="over__body" tabindex="0">{content}</div>
             </div>
         </dialog>
     }

@@ -211,7 +211,7 @@ impl Browser {
     }
 
     /// Clicks what a visitor would call by this text: the button, link, tab, label or summary whose
-    /// visible text or accessible name is exactly this.
+    /// visible text, accessible name or tooltip is exactly this.
     #[track_caller]
     pub fn click_text(&self, text: &str) {
         const BY_TEXT: &str = "
@@ -219,7 +219,7 @@ impl Browser {
             const candidates = document.querySelectorAll(
                 'button, a[href], summary, label, option, [role=button], [role=tab], [role=menuitem], [role=option]');
             return [...candidates].find(it => it.checkVisibility()
-                && ((it.innerText ?? '').trim() === wanted || it.getAttribute('aria-label') === wanted)) ?? null;";
+                && [(it.innerText ?? '').trim(), it.getAttribute('aria-label'), it.title].includes(wanted)) ?? null;";
         let mut element = None;
         self.wait_until(
             &format!("there is something to click called '{text}'"),

@@ -26,6 +26,7 @@ mod screenshots;
 mod searching;
 mod stories;
 mod troubles;
+mod trust;
 mod visitor;
 mod webdriver;
 
@@ -51,6 +52,7 @@ fn all_tests() -> Vec<Test> {
         offline::TESTS,
         troubles::TESTS,
         searching::TESTS,
+        trust::TESTS,
     ]
     .concat()
 }

@@ -138,6 +138,7 @@ impl Visitor {
             let said = [
                 button.get_attribute("aria-label"),
                 button.get_attribute("title"),
+                button.get_attribute("title"),
                 button.text_content(),
             ];
             said.into_iter().flatten().any(|name| is_it(name.trim()))

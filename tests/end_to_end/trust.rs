@@ -1,0 +1,158 @@
+//! Whom the page can be shown to: everybody can read it, no text of a stranger does anything, and nothing leaves the browser.
+
+use crate::Test;
+use crate::browser::{Browser, keys};
+use crate::visitor::Visitor;
+use latchkey::link;
+use serde_json::json;
+use std::path::Path;
+
+pub const TESTS: &[Test] = &[
+    ("axe_finds_nothing_on_any_view", axe_finds_nothing),
+    ("text_of_a_link_is_never_markup", never_markup),
+    (
+        "asks_the_network_for_nothing_once_it_is_open",
+        asks_for_nothing,
+    ),
+];
+
+const STORY: &str = "Split acquire: a token that is newer than its lock";
+
+// ---- everybody can read it
+
+/// What axe says of the page as it stands, one line for each rule that is broken.
+fn violations(browser: &Browser) -> Vec<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("target/tools/node/node_modules/axe-core/axe.min.js");
+    let axe = std::fs::read_to_string(&file)
+        .unwrap_or_else(|error| panic!("{}: {error}; ./check installs it", file.display()));
+    let run = "
+        return axe.run(document, { resultTypes: ['violations'] }).then(found => found.violations.map(rule =>
+            rule.id + ': ' + rule.help + ': ' + rule.nodes.map(node => node.target.join(' ')).join(', ')));";
+    let found = browser.execute(&(axe + run), &json!([]));
+    serde_json::from_value(found).expect("a list of sentences")
+}
+
+/// Opens each dialog, looks at it and closes it.
+fn looks_at_dialogs(browser: &Browser, mut look: impl FnMut(&str)) {
+    for opener in [
+        ".masthead__title",
+        "[title^='What was kept']",
+        "[title='Keys and marks (?)']",
+        "[title='Find a failing schedule (F)']",
+    ] {
+        browser.click(opener);
+        browser.wait_until("the dialog is there", |browser| {
+            browser.count("dialog[open]") == 1
+        });
+        look(opener);
+        browser.press(keys::ESCAPE);
+        browser.wait_until("it has gone", |browser| browser.count("dialog[open]") == 0);
+    }
+}
+
+fn axe_finds_nothing(browser: &Browser) {
+    let mut found = Vec::new();
+    for (width, height, dark) in [
+        (1440, 900, false),
+        (1440, 900, true),
+        (390, 844, false),
+        (390, 844, true),
+    ] {
+        browser.resize(width, height);
+        browser.prefer_dark(dark);
+        let mut look = |view: &str| {
+            let colours = if dark { "dark" } else { "light" };
+            let rules = violations(browser).into_iter();
+            found.extend(rules.map(|rule| format!("{view}, {width} wide, {colours}: {rule}")));
+        };
+        let story = latchkey::scenario::library::story_named("07a-split-acquire")
+            .expect("it is there")
+            .text;
+        let is_wide = width > 1000;
+        let visitor = Visitor::opens(browser, &link::encode(story, 8));
+        let views: &[&str] = match is_wide {
+            true => &["Properties", "Text", "Console"],
+            // Last the one that has all the buttons which open dialogs.
+            false => &["Clients", "Servers", "Text", "Picture"],
+        };
+        for view in views {
+            visitor.presses(view);
+            look(view);
+        }
+        looks_at_dialogs(browser, look);
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+// ---- no text of a stranger does anything
+
+/// Markup that would run, if any of it were taken for markup.
+const MARKUP: &str =
+    "<img src=x onerror=window.ran=1><script>window.ran=1</script>\"'><svg/onload=window.ran=1>";
+
+/// A scenario with markup wherever the text can hold it.
+fn hostile_text() -> String {
+    let sql = MARKUP.replace('\'', "''");
+    format!(
+        "# {MARKUP}\n# {MARKUP}\n\n\
+         table t (k VARCHAR(191) PRIMARY KEY, v INT)\n  '{sql}', 1\n\n\
+         store\n  SET \"{quoted}\" \"{quoted}\"\n\n\
+         protocol p\n  say: SET \"{quoted}\" {{word}} PX 10000\n    on OK: holds \"{quoted}\" for 10000ms\n  \
+         see: SELECT '{sql}', k FROM t\n  fail: NONSENSE \"{quoted}\"\n\n\
+         client A: p word=\"{quoted}\"\n\n\
+         schedule\n  A say\n  A see\n  A fail\n  operator> GET \"{quoted}\"\n",
+        quoted = MARKUP.replace('"', "\\\""),
+    )
+}
+
+fn never_markup(browser: &Browser) {
+    let text = hostile_text();
+    let visitor = Visitor::opens(browser, &link::encode(&text, 4));
+    visitor.sees_cursor(4, 4);
+    let elements = || browser.count("img, script:not([src]), [onerror], [onload]");
+    let check = |view: &str| {
+        assert_eq!(elements(), 0, "markup came to life in {view}");
+        let ran = browser.execute("return 'ran' in window", &json!([]));
+        assert_eq!(ran, json!(false), "a script ran in {view}");
+    };
+    for view in ["Properties", "Text", "Console"] {
+        visitor.presses(view);
+        check(view);
+    }
+    looks_at_dialogs(browser, check);
+    let page = browser.execute("return document.body.textContent", &json!([]));
+    let shown = page.as_str().unwrap_or_default();
+    let (tag, _) = MARKUP
+        .split_once('"')
+        .expect("where quoted text has a backslash");
+    assert!(
+        shown.matches(tag).count() > 10,
+        "it is shown as the text that it is: {shown}"
+    );
+}
+
+// ---- nothing leaves the browser
+
+fn asks_for_nothing(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    browser.wait_until("the page is kept", |browser| {
+        let kept =
+            "return navigator.serviceWorker.getRegistration().then(it => Boolean(it?.active))";
+        browser.execute(kept, &json!([])) == json!(true)
+    });
+    let before = browser.requests().len();
+    visitor.opens_story(STORY);
+    visitor.goes_forward(3);
+    visitor.press_step("B");
+    visitor.takes_the_link();
+    browser.press(keys::ESCAPE);
+    visitor.waits_a_moment();
+    visitor.begins_anew();
+    let after = browser.requests();
+    assert_eq!(
+        after[before..],
+        Vec::<String>::new(),
+        "it asked for something while it was used"
+    );
+}
