@@ -86,7 +86,7 @@ impl Servers {
     }
 }
 
-/// Where a set of exports is kept.
+/// Where a set of exports is kept, with nothing in it.
 fn folder(format: Format, holds: bool) -> PathBuf {
     let name = format!(
         "{}-{}",
@@ -131,13 +131,20 @@ fn exported(story: &Story, format: Format, holds: bool) -> Option<String> {
     .ok()
 }
 
+/// Writes a file, unless it is there already: what is built from it is new otherwise.
+fn write(path: &Path, text: &str) {
+    if std::fs::read_to_string(path).ok().as_deref() != Some(text) {
+        std::fs::write(path, text).unwrap();
+    }
+}
+
 /// Writes every story's export; gives the names of the files without their ending.
 fn write_all(format: Format, holds: bool, folder: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for story in stories() {
         let name = file_name(story, format);
         if let Some(export) = exported(story, format, holds) {
-            std::fs::write(folder.join(&name), export).unwrap();
+            write(&folder.join(&name), &export);
             names.insert(name);
         }
     }
@@ -177,7 +184,10 @@ fn check(
     failed: &dyn Fn(&str, &BTreeSet<String>) -> BTreeSet<String>,
 ) {
     let servers = Servers::start(&format!("exported-{}", format.name()));
-    let (played, holding) = (folder(format, false), folder(format, true));
+    let (played, holding) = match format {
+        Format::Rust => (package("played"), package("holding")),
+        _ => (folder(format, false), folder(format, true)),
+    };
     let names = write_all(format, false, &played);
     write_all(format, true, &holding);
     let (output, output_holding) = std::thread::scope(|scope| {
@@ -294,6 +304,71 @@ fn not_passed_by_phpunit(output: &str, names: &BTreeSet<String>) -> BTreeSet<Str
 #[ignore = "needs PHP's client libraries; ./check has them"]
 fn phpunit_runs_every_story() {
     check(Format::Phpunit, &phpunit, &not_passed_by_phpunit);
+}
+
+/// The files of one set, in a package for cargo that keeps what it has built.
+fn package(name: &str) -> PathBuf {
+    let package = tools().join("cargo").join(name);
+    let folder = package.join("tests/stories");
+    std::fs::create_dir_all(&folder).unwrap();
+    for file in std::fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        let is_of = |story: &Story| path.ends_with(file_name(story, Format::Rust));
+        if !stories().iter().any(is_of) {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exported/rust");
+    for file in ["Cargo.toml", "Cargo.lock"] {
+        let text = std::fs::read_to_string(source.join(file)).unwrap();
+        // What two packages of one name build is one and the same file.
+        let named = text.replace("name = \"exported\"", &format!("name = \"{name}\""));
+        write(&package.join(file), &named);
+    }
+    folder
+}
+
+/// One test program with every file as a module of its own, so that it is linked once; the files are as rustfmt writes them.
+fn cargo(folder: &Path, environment: &Environment) -> String {
+    let mut modules: Vec<String> = Vec::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let module = name.strip_suffix(".rs").filter(|name| *name != "main");
+        modules.extend(module.map(|name| format!("mod {name};\n")));
+    }
+    modules.sort();
+    let main = folder.join("main.rs");
+    write(&main, &modules.concat());
+    let mut rustfmt = Command::new("rustfmt");
+    rustfmt.args(["--edition", "2024", "--check"]).arg(&main);
+    assert_eq!(output_of(rustfmt), "", "not as rustfmt writes it");
+    let mut command = Command::new("cargo");
+    command
+        .args(["test", "--locked", "--color", "never"])
+        .args(["--", "--test-threads=1"])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", tools().join("cargo/target"))
+        .envs(environment.iter().cloned());
+    let output = output_of(command);
+    assert!(!output.contains("warning: "), "{output}");
+    output
+}
+
+/// The files whose modules cargo does not say have passed.
+fn not_passed_by_cargo(output: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let passed = |name: &&String| {
+        let test = format!("test {}::", name.trim_end_matches(".rs"));
+        !output
+            .lines()
+            .any(|line| line.starts_with(&test) && line.ends_with(" ... ok"))
+    };
+    names.iter().filter(passed).cloned().collect()
+}
+
+#[test]
+#[ignore = "builds client libraries; ./check keeps them"]
+fn cargo_runs_every_story() {
+    check(Format::Rust, &cargo, &not_passed_by_cargo);
 }
 
 /// The function with this name, as it is written in Python.

@@ -76,6 +76,16 @@ impl Evidence {
         matches!(self, NoRows(_) | AllRows(_) | Growing(_) | Different(_))
     }
 
+    /// Whether elements of replies show it.
+    pub fn takes_elements(&self) -> bool {
+        match self {
+            Evidence::Growing(replies) | Evidence::Different(replies) => {
+                replies.iter().any(|replies| replies.element.is_some())
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a single value of the database shows it.
     pub fn is_value(&self) -> bool {
         !self.query().0.is_empty()

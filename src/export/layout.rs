@@ -18,8 +18,10 @@ pub(super) struct Code {
 pub(super) enum Style {
     /// As black and ruff do: first all items together on a line of their own, then one to a line.
     Black,
-    /// As prettier and rustfmt do: one to a line.
+    /// As prettier does: one to a line.
     OneEach,
+    /// As rustfmt does: one to a line, with shorter lines for arguments, and what awaits on lines of its own.
+    Rustfmt,
 }
 
 /// Code without items.
@@ -67,8 +69,26 @@ pub(super) fn laid_out(
     let blanks = " ".repeat(indent);
     let flat = code.flat();
     let fits = |text: &str, indent: usize| indent + text.chars().count() <= width;
-    if code.items.is_empty() || (!code.is_long() && fits(&format!("{flat}{behind}"), indent)) {
+    let is_flat = style != Style::Rustfmt || is_short(code);
+    if code.items.is_empty()
+        || (is_flat && !code.is_long() && fits(&format!("{flat}{behind}"), indent))
+    {
         return format!("{blanks}{flat}{behind}");
+    }
+    if style == Style::Rustfmt
+        && let Some(laid) = chain(code, indent, width, tab)
+    {
+        return laid;
+    }
+    if let (Style::Rustfmt, [only]) = (style, code.items.as_slice())
+        && !only.items.is_empty()
+    {
+        let joined = Code {
+            open: format!("{}{}", code.open, only.open),
+            close: format!("{}{}", only.close, code.close),
+            ..only.clone()
+        };
+        return laid_out(&joined, indent, behind, width, tab, style);
     }
     let deeper = indent + tab;
     let mut out = format!("{blanks}{}", code.open);
@@ -101,11 +121,63 @@ pub(super) fn laid_out(
     if stays_together && !code.is_long() && fits(&together, deeper) {
         out.push_str(&format!("\n{}{together}", " ".repeat(deeper)));
     } else {
-        for item in &code.items {
+        for (place, item) in code.items.iter().enumerate() {
+            let is_last = place + 1 == code.items.len();
+            // Rust's macros have no comma there.
+            let comma = if is_last && code.open.ends_with("!(") {
+                ""
+            } else {
+                ","
+            };
             out.push('\n');
-            out.push_str(&laid_out(item, deeper, ",", width, tab, style));
+            out.push_str(&laid_out(item, deeper, comma, width, tab, style));
         }
     }
     out.push_str(&format!("\n{blanks}{}{behind}", code.close));
     out
+}
+
+/// How long rustfmt lets arguments, and whole chains of calls, become on one line.
+const SHORT: usize = 60;
+
+/// Whether rustfmt leaves this on one line, if it fits.
+fn is_short(code: &Code) -> bool {
+    let items: Vec<String> = code.items.iter().map(Code::flat).collect();
+    let awaits = code.close.contains(").await");
+    let assigned = code
+        .open
+        .split_once(" = ")
+        .map_or(0, |(name, _)| name.len() + 3);
+    let chain = &code.flat()[assigned..];
+    items.join(", ").chars().count() <= SHORT
+        && (!awaits || chain.trim_end_matches(';').chars().count() <= SHORT)
+        && code.items.iter().all(is_short)
+}
+
+/// A call that is awaited, and does not fit on a line: `root`, `.call(...)` and `.await` below one another, or the first two
+/// together where the root is no longer than a tab.
+fn chain(code: &Code, indent: usize, width: usize, tab: usize) -> Option<String> {
+    let (call, awaits) = code.close.split_once(".await")?;
+    let (assigned, root) = match code.open.split_once(" = ") {
+        Some((name, root)) => (format!("{name} = "), root),
+        None => (String::new(), code.open.as_str()),
+    };
+    let (root, method) = root.split_once('.')?;
+    let (blanks, deeper) = (" ".repeat(indent), " ".repeat(indent + tab));
+    let call = |open: String, indent: usize| {
+        let call = Code {
+            open,
+            close: call.to_owned(),
+            ..code.clone()
+        };
+        laid_out(&call, indent, "", width, tab, Style::Rustfmt)
+    };
+    Some(if root.chars().count() <= tab {
+        let call = call(format!("{assigned}{root}.{method}"), indent);
+        let deeper = if call.contains('\n') { blanks } else { deeper };
+        format!("{call}\n{deeper}.await{awaits}")
+    } else {
+        let call = call(format!(".{method}"), indent + tab);
+        format!("{blanks}{assigned}{root}\n{call}\n{deeper}.await{awaits}")
+    })
 }

@@ -24,6 +24,7 @@ mod promela;
 mod python;
 mod request;
 mod routine;
+mod rust;
 mod template;
 mod tla;
 mod vitest;
@@ -53,14 +54,17 @@ pub enum Format {
     Vitest,
     /// A test for PHPUnit, with phpredis and PDO.
     Phpunit,
+    /// A test for cargo, with tokio, redis and mysql_async.
+    Rust,
 }
 
 impl Format {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 8] = [
         Format::Pytest,
         Format::Vitest,
         Format::Phpunit,
+        Format::Rust,
         Format::Mermaid,
         Format::Markdown,
         Format::Promela,
@@ -77,13 +81,14 @@ impl Format {
             Format::Tla => "tla",
             Format::Vitest => "vitest",
             Format::Phpunit => "phpunit",
+            Format::Rust => "rust",
         }
     }
 
     /// Whether it is a test for real servers.
     pub fn is_test(self) -> bool {
         match self {
-            Format::Pytest | Format::Vitest | Format::Phpunit => true,
+            Format::Pytest | Format::Vitest | Format::Phpunit | Format::Rust => true,
             Format::Mermaid | Format::Markdown | Format::Promela | Format::Tla => false,
         }
     }
@@ -104,6 +109,7 @@ impl Format {
             Format::Tla => format!("{}.tla", words::snake(scenario)),
             Format::Vitest => format!("{}.test.js", words::words(scenario).join("-")),
             Format::Phpunit => format!("{}.php", phpunit::class_name(scenario)),
+            Format::Rust => format!("{}.rs", words::snake(scenario)),
         }
     }
 
@@ -146,6 +152,7 @@ pub fn export(
         Format::Pytest => python::print(&plan()?, options),
         Format::Vitest => vitest::print(&plan()?, options),
         Format::Phpunit => phpunit::print(&plan()?, options),
+        Format::Rust => rust::print(&plan()?, options),
         Format::Mermaid => mermaid::print(reading, timeline),
         Format::Markdown => markdown::print(text, reading, timeline),
         Format::Promela => promela::print(&model::model(reading)?),

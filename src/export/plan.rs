@@ -22,6 +22,7 @@ use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{SqlReply, Statement, Value as SqlValue};
 use crate::sim::event::{Answer, Fact, Value};
 use crate::sim::setup::Setup;
+use crate::sim::store::reply::Reply;
 use crate::sim::store::{Cause, Value as StoreValue};
 use crate::sim::time::in_words;
 use crate::sim::world::World;
@@ -30,6 +31,7 @@ use crate::timeline::{Entry, Timeline};
 
 use super::Refusal;
 use super::claim::{Claim, Evidence, claims};
+use super::request::Call;
 use super::routine::Routine;
 use super::words::done;
 
@@ -264,6 +266,28 @@ impl<'a> Plan<'a> {
             |value: &SqlValue| matches!(value, SqlValue::Decimal(number) if number.scale() > 0);
         let mut rows = seen.chain(ends).flatten();
         rows.any(|row| row.iter().any(is_decimal))
+    }
+
+    /// Whether something that is expected is a list.
+    pub fn has_lists(&self) -> bool {
+        let is_list = |answer: &Answer| {
+            matches!(
+                answer,
+                Answer::Store(Reply::Array(_)) | Answer::Database(SqlReply::Rows { .. })
+            )
+        };
+        let keys = self.final_keys.iter().filter_map(|(_, key)| key.as_ref());
+        let mut values = keys.map(|key| &key.value);
+        self.seen.iter().any(|seen| is_list(seen.answer))
+            || values.any(|value| !matches!(value, StoreValue::String(_)))
+    }
+
+    /// Whether a request is of this kind.
+    pub fn calls(&self, wanted: &dyn Fn(&Call<'_>) -> bool) -> bool {
+        let is_wanted = |request: &Request| wanted(&Call::of(request));
+        let mut routines = self.routines.iter();
+        routines.any(|routine| routine.sends(&|send| is_wanted(&send.step.request)))
+            || self.asked().any(is_wanted)
     }
 
     /// Whether somebody looks at something in between.

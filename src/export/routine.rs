@@ -224,6 +224,16 @@ impl<'a> Routine<'a> {
         handed.map(|(name, _)| name)
     }
 
+    /// Whether a request is of this kind.
+    pub fn sends(&self, wanted: &dyn Fn(&Send<'_>) -> bool) -> bool {
+        is_sent(&self.code, wanted)
+    }
+
+    /// Whether elements of a reply are looked at.
+    pub fn takes_elements(&self) -> bool {
+        takes_elements(&self.code)
+    }
+
     /// Whether a reply is of this shape.
     pub fn asks_for(&self, shape: Shape) -> bool {
         is_sent(&self.code, &|send| send.shape == shape)
@@ -677,7 +687,7 @@ fn join<'a>(first: Branch<'a>, rest: Vec<Code<'a>>) -> Vec<Code<'a>> {
 }
 
 /// Whether nothing behind this code is ever reached.
-fn ends(code: &[Code<'_>]) -> bool {
+pub(super) fn ends(code: &[Code<'_>]) -> bool {
     matches!(
         code.last(),
         Some(Code::Return | Code::Again | Code::Break | Code::Raise(_))
@@ -830,6 +840,17 @@ pub(super) fn argument_of(value: &Value) -> Argument {
         Value::Text(text) => text.clone(),
         Value::Integer(number) => number.to_string().into_bytes(),
         Value::Null => Vec::new(),
+    })
+}
+
+fn takes_elements(code: &[Code<'_>]) -> bool {
+    code.iter().any(|statement| match statement {
+        Code::Bind { element, .. } => element.is_some(),
+        Code::Loop(body) => takes_elements(body),
+        Code::If(test, then, otherwise) => {
+            matches!(test.is, Is::Elements(_)) || takes_elements(then) || takes_elements(otherwise)
+        }
+        _ => false,
     })
 }
 

@@ -455,7 +455,7 @@ impl<'p> Walk<'p, '_> {
             "left" => plan.looks(|act| matches!(act, Move::LookForKey(_))),
             "deadlines" => plan.looks(|act| matches!(act, Move::LookForDeadline(_))),
             "found_rows" => plan.setup.found_rows,
-            "loose" => plan.seen.iter().any(|seen| seen.is_loose),
+            "loose" => !self.options.holds && plan.seen.iter().any(|seen| seen.is_loose),
             "decimals" => !self.options.holds && plan.has_decimals(),
             "replies" => plan.claims.iter().any(|claim| claim.evidence.is_replies()),
             "values" => {
@@ -466,8 +466,49 @@ impl<'p> Walk<'p, '_> {
             "many_rows" => {
                 self.asks_for(Shape::Rows) || self.is_true("one_row") || self.is_true("tables")
             }
+            "reads_seen" => !self.options.holds || self.is_true("replies"),
+            "sets_up" => !plan.statements.is_empty() || !plan.setup.commands.is_empty(),
+            "lists" => !plan.tables.is_empty() || (!self.options.holds && plan.has_lists()),
+            "single_rows" => self.asks_for(Shape::Row),
+            "tokens" => self.claims(&|evidence| {
+                matches!(evidence, Evidence::Growing(_) | Evidence::Different(_))
+            }),
+            "elements" => self.claims(&|evidence| evidence.takes_elements()),
+            "indexes" => plan.routines.iter().any(Routine::takes_elements),
+            "different" => self.claims(&|evidence| {
+                matches!(evidence, Evidence::Different(_) | Evidence::PaidOnce)
+            }),
+            "paid" => self.claims(&|evidence| {
+                use Evidence::{PaidIsSold, PaidOnce, SoldIsPaid};
+                matches!(evidence, PaidIsSold | PaidOnce | SoldIsPaid)
+            }),
+            "reads_charges" => !self.options.holds || self.is_true("paid"),
+            "numbers" => {
+                let lapses = |(_, key): &(Vec<u8>, Option<FinalKey>)| {
+                    key.as_ref().is_some_and(|key| key.remaining.is_some())
+                };
+                self.is_true("tokens")
+                    || self.claims(&|evidence| evidence.is_value())
+                    || (!self.options.holds && plan.final_keys.iter().any(lapses))
+            }
+            "catches" => plan
+                .routines
+                .iter()
+                .any(|routine| routine.sends(&|send| send.catches)),
+            "parameters" => plan.calls(&|call| match call {
+                Call::Statement(statement) => !statement.variables().is_empty(),
+                _ => false,
+            }),
+            "charges" => plan.calls(&|call| matches!(call, Call::Charge(_, _, None))),
+            "charges_once" => plan.calls(&|call| matches!(call, Call::Charge(_, _, Some(_)))),
+            "refunds" => plan.calls(&|call| matches!(call, Call::Refund(_))),
+            "refunded" => plan.charges.iter().any(|(_, _, refunded)| *refunded),
             _ => false,
         }
+    }
+
+    fn claims(&self, wanted: &dyn Fn(&Evidence) -> bool) -> bool {
+        self.plan.claims.iter().any(|claim| wanted(&claim.evidence))
     }
 
     /// Whether a request's reply is of this shape.
@@ -989,7 +1030,7 @@ pub(super) fn laid_phrase(phrase: &str, words: &[(&str, &str)]) -> Laid {
         .split('¦')
         .map(|piece| filled(piece, words))
         .collect();
-    let close = if pieces.len() > 2 { pieces.pop() } else { None };
+    let close = if pieces.len() > 1 { pieces.pop() } else { None };
     let Some(close) = close else {
         return leaf(pieces.concat());
     };

@@ -1,0 +1,843 @@
+%title
+%header
+
+%if servers
+use std::env;
+%end
+%if routines
+use std::future::Future;
+%end
+%if gateway
+use std::sync::{Arc, Mutex, MutexGuard};
+%end
+%if !gateway
+use std::sync::{Arc, Mutex};
+%end
+use std::time::Duration;
+
+%if database
+use mysql_async::prelude::Queryable;
+%if parameters
+use mysql_async::{Conn, OptsBuilder, Params, params};
+%end
+%if !parameters
+use mysql_async::{Conn, OptsBuilder, Params};
+%end
+%end
+%if store
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, RedisWrite, ToRedisArgs};
+%end
+%if latches routines
+use tokio::sync::{Notify, mpsc, oneshot};
+%end
+%if latches !routines
+use tokio::sync::Notify;
+%end
+%if !latches routines
+use tokio::sync::{mpsc, oneshot};
+%end
+
+%if lists
+macro_rules! list {
+    ($($item:expr),* $(,)?) => {
+        Reply::List(vec![$(Reply::from($item)),*])
+    };
+}
+
+%end
+%scripts
+%settings
+%routines
+
+#[tokio::test]
+async fn {{test}}() {
+    assert_that_nothing_is_there().await;
+    let schedule = tokio::time::timeout(Duration::from_secs(30), schedule());
+    let outcome = tokio::spawn(schedule).await;
+    clean_up().await;
+    match outcome {
+        Ok(in_time) => in_time.expect("somebody waits for what never comes"),
+        Err(failure) => std::panic::resume_unwind(failure.into_panic()),
+    }
+}
+
+async fn schedule() {
+    let notes = Notes::default();
+    let mut operator = Client::new("operator", &notes).await;
+%if sets_up
+    set_up(&mut operator).await;
+%end
+    %latches
+    %parts
+
+    %together
+%if !holds
+
+    %seen
+    assert_eq!(notes.seen(), expected);
+    %end_state
+%end
+    %claims
+}
+
+async fn assert_that_nothing_is_there() {
+    let mut operator = Client::new("operator", &Notes::default()).await;
+%if keys
+    let taken = operator.redis("EXISTS", KEYS).await;
+    assert_eq!(taken, 0, "Redis has its keys already");
+%end
+%if tables
+    for table in TABLES {
+        let query = format!("SHOW TABLES LIKE '{table}'");
+        let taken = operator.ask(rows(query, ())).await;
+        assert_eq!(taken, list![], "the database has {table} already");
+    }
+%end
+    operator.close().await;
+}
+
+%if sets_up
+async fn set_up(operator: &mut Client) {
+%if statements
+    for statement in STATEMENTS {
+        let reply = operator.ask(update(*statement, ())).await;
+        assert!(!matches!(reply, Reply::Error(_)), "{statement}: {reply:?}");
+    }
+%end
+    %commands
+}
+
+%end
+/// Takes away what the test has made.
+async fn clean_up() {
+    let mut operator = Client::new("operator", &Notes::default()).await;
+%if tables
+    for table in TABLES {
+        let drop = format!("DROP TABLE IF EXISTS `{table}`");
+        operator.ask(update(drop, ())).await;
+    }
+%end
+%if keys
+    operator.redis("DEL", KEYS).await;
+%end
+    operator.close().await;
+}
+
+/// What is sent to a server.
+enum Request {
+%if store
+    Redis(Cmd),
+%end
+%if database
+    Update(String, Params),
+    Query(String, Params, fn(Vec<Reply>) -> Reply),
+%end
+%if gateway
+    Charge(String, i64, Option<String>),
+%end
+%if refunds
+    Refund(String),
+%end
+}
+%if store
+
+fn command(name: &str, arguments: impl ToRedisArgs) -> Request {
+    Request::Redis(redis::cmd(name).arg(arguments).to_owned())
+}
+%end
+%if database
+
+/// A statement whose affected rows count.
+fn update(statement: impl Into<String>, values: impl Into<Params>) -> Request {
+    Request::Update(statement.into(), values.into())
+}
+
+fn rows(query: impl Into<String>, values: impl Into<Params>) -> Request {
+    Request::Query(query.into(), values.into(), Reply::List)
+}
+%end
+%if database single_rows
+
+/// The first row; nil where there is none.
+fn row(query: impl Into<String>, values: impl Into<Params>) -> Request {
+    Request::Query(query.into(), values.into(), |rows| first(Reply::List(rows)))
+}
+%end
+%if database one_row
+
+fn first(list: Reply) -> Reply {
+    match list {
+        Reply::List(items) => items.into_iter().next().unwrap_or(Reply::Nil),
+        _ => Reply::Nil,
+    }
+}
+%end
+%if database values
+
+/// The first value of the first row; nil where there is none.
+fn value(query: impl Into<String>, values: impl Into<Params>) -> Request {
+    Request::Query(query.into(), values.into(), |rows| {
+        first(first(Reply::List(rows)))
+    })
+}
+%end
+%if charges
+
+fn charge(order: impl Into<String>, amount: i64) -> Request {
+    Request::Charge(order.into(), amount, None)
+}
+%end
+%if charges_once
+
+/// A charge that is not made again where the key is known.
+fn charge_once(order: impl Into<String>, amount: i64, key: impl Into<String>) -> Request {
+    Request::Charge(order.into(), amount, Some(key.into()))
+}
+%end
+%if refunds
+
+fn refund(name: impl Into<String>) -> Request {
+    Request::Refund(name.into())
+}
+%end
+
+/// What a server answers; an error by the word or the number that names it.
+#[derive(Clone, Debug)]
+enum Reply {
+    Nil,
+    Integer(i64),
+    Text(String),
+    List(Vec<Reply>),
+    Error(String),
+%if loose
+    /// In what a test expects: a number within a second of this one.
+    Near(i64),
+%end
+}
+%if numbers
+
+impl Reply {
+    fn number(&self) -> i64 {
+        match self {
+            Reply::Integer(number) => *number,
+            Reply::Text(digits) => digits.parse().expect("a number"),
+            other => panic!("{other:?} is no number"),
+        }
+    }
+}
+%end
+
+impl PartialEq for Reply {
+    fn eq(&self, other: &Reply) -> bool {
+        match (self, other) {
+            (Reply::Nil, Reply::Nil) => true,
+            (Reply::Integer(one), Reply::Integer(other)) => one == other,
+            (Reply::Text(one), Reply::Text(other)) => one == other,
+            (Reply::List(one), Reply::List(other)) => one == other,
+            (Reply::Error(one), Reply::Error(other)) => one == other,
+%if loose
+            (Reply::Integer(one), Reply::Near(other)) => one.abs_diff(*other) <= 1000,
+%end
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq<i64> for Reply {
+    fn eq(&self, other: &i64) -> bool {
+        *self == Reply::Integer(*other)
+    }
+}
+
+impl PartialEq<&str> for Reply {
+    fn eq(&self, other: &&str) -> bool {
+        *self == Reply::from(*other)
+    }
+}
+
+impl From<i64> for Reply {
+    fn from(number: i64) -> Reply {
+        Reply::Integer(number)
+    }
+}
+
+impl From<&str> for Reply {
+    fn from(text: &str) -> Reply {
+        Reply::Text(text.to_owned())
+    }
+}
+
+impl From<&Reply> for String {
+    fn from(reply: &Reply) -> String {
+        match reply {
+            Reply::Integer(number) => number.to_string(),
+            Reply::Text(text) => text.clone(),
+            other => panic!("{other:?} is no text"),
+        }
+    }
+}
+%if store
+
+impl From<redis::Value> for Reply {
+    fn from(value: redis::Value) -> Reply {
+        match value {
+            redis::Value::Nil => Reply::Nil,
+            redis::Value::Int(number) => Reply::Integer(number),
+            redis::Value::BulkString(bytes) => Reply::Text(String::from_utf8_lossy(&bytes).into()),
+            redis::Value::SimpleString(word) => Reply::Text(word),
+            redis::Value::Okay => Reply::from("OK"),
+            redis::Value::Array(items) => Reply::List(items.into_iter().map(Reply::from).collect()),
+            other => panic!("{other:?} is not expected"),
+        }
+    }
+}
+
+impl From<redis::RedisError> for Reply {
+    fn from(error: redis::RedisError) -> Reply {
+        match error.code() {
+            Some(code) => Reply::Error(code.to_owned()),
+            None => panic!("{error}"),
+        }
+    }
+}
+
+impl ToRedisArgs for Reply {
+    fn write_redis_args<W: ?Sized + RedisWrite>(&self, out: &mut W) {
+        String::from(self).write_redis_args(out)
+    }
+}
+%end
+%if database
+
+impl From<mysql_async::Row> for Reply {
+    fn from(row: mysql_async::Row) -> Reply {
+        let columns = row.columns();
+        let values = columns.iter().zip(row.unwrap());
+        Reply::List(values.map(|(column, value)| cell(column, value)).collect())
+    }
+}
+
+/// A value of the database: a whole number as one, anything else as its text.
+fn cell(column: &mysql_async::Column, value: mysql_async::Value) -> Reply {
+    let text = match value {
+        mysql_async::Value::NULL => return Reply::Nil,
+        mysql_async::Value::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        other => other.as_sql(false).trim_matches('\'').to_owned(),
+    };
+    let kind = column.column_type();
+    match text.parse() {
+        Ok(number) if kind.is_numeric_type() && !is_decimal(kind) => Reply::Integer(number),
+        _ => Reply::Text(text),
+    }
+}
+
+fn is_decimal(kind: mysql_async::consts::ColumnType) -> bool {
+    kind == mysql_async::consts::ColumnType::MYSQL_TYPE_NEWDECIMAL
+}
+
+impl From<mysql_async::Error> for Reply {
+    fn from(error: mysql_async::Error) -> Reply {
+        match error {
+            mysql_async::Error::Server(error) => Reply::Error(format!("ERROR {}", error.code)),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+impl From<&Reply> for mysql_async::Value {
+    fn from(reply: &Reply) -> mysql_async::Value {
+        match reply {
+            Reply::Integer(number) => (*number).into(),
+            Reply::Text(text) => text.into(),
+            _ => mysql_async::Value::NULL,
+        }
+    }
+}
+%end
+%if gateway
+
+/// One charge to a card.
+#[derive(Clone, Debug, PartialEq)]
+struct Charge {
+    order: String,
+    amount: i64,
+    refunded: bool,
+}
+
+/// A card gateway in memory; with a key that it knows it does not charge again.
+#[derive(Default)]
+struct Gateway {
+    charges: Vec<Charge>,
+    names: Vec<(String, String)>,
+}
+
+impl Gateway {
+    /// Charges a card, and gives the charge's name.
+    fn charge(&mut self, order: String, amount: i64, key: Option<String>) -> Reply {
+        let known = |(known, _): &&(String, String)| Some(known) == key.as_ref();
+        if let Some((_, name)) = self.names.iter().find(known) {
+            return Reply::from(name.as_str());
+        }
+        self.charges.push(Charge {
+            order,
+            amount,
+            refunded: false,
+        });
+        let name = format!("ch-{}", self.charges.len());
+        self.names.extend(key.map(|key| (key, name.clone())));
+        Reply::Text(name)
+    }
+%if refunds
+
+    /// Gives a charge back, by its name or by that of its order.
+    fn refund(&mut self, name: &str) -> Reply {
+        for (place, charge) in self.charges.iter_mut().enumerate().rev() {
+            let is_meant = charge.order == name || format!("ch-{}", place + 1) == name;
+            if is_meant && !charge.refunded {
+                charge.refunded = true;
+                return Reply::from("OK");
+            }
+        }
+        Reply::Error("ERR".to_owned())
+    }
+%end
+}
+%if !holds
+
+fn kept(order: &str, amount: i64) -> Charge {
+    Charge {
+        order: order.to_owned(),
+        amount,
+        refunded: false,
+    }
+}
+%end
+%if refunded !holds
+
+fn refunded(order: &str, amount: i64) -> Charge {
+    Charge {
+        refunded: true,
+        ..kept(order, amount)
+    }
+}
+%end
+%end
+
+/// What somebody was told.
+#[derive(Clone, Debug, PartialEq)]
+struct Saw {
+    who: &'static str,
+    what: &'static str,
+    reply: Reply,
+}
+%if !holds
+
+fn saw(who: &'static str, what: &'static str, reply: impl Into<Reply>) -> Saw {
+    let reply = reply.into();
+    Saw { who, what, reply }
+}
+%end
+
+/// What all of them have noted.
+#[derive(Clone, Default)]
+struct Notes {
+    seen: Arc<Mutex<Vec<Saw>>>,
+%if gateway
+    gateway: Arc<Mutex<Gateway>>,
+%end
+%if sells
+    sales: Arc<Mutex<Vec<String>>>,
+%end
+%if left
+    left: Arc<Mutex<Vec<Reply>>>,
+%end
+%if deadlines
+    times_to_live: Arc<Mutex<Vec<Reply>>>,
+%end
+}
+
+impl Notes {
+%if reads_seen
+    fn seen(&self) -> Vec<Saw> {
+        self.seen.lock().unwrap().clone()
+    }
+%end
+%if replies
+
+    /// The replies that a client got to a step.
+    fn replies(&self, client: &str, step: &str) -> Vec<Reply> {
+        let seen = self.seen().into_iter();
+        let of_step = seen.filter(|saw| saw.who == client && saw.what == step);
+        of_step.map(|saw| saw.reply).collect()
+    }
+%end
+%if sells
+
+    fn sales(&self) -> Vec<String> {
+        self.sales.lock().unwrap().clone()
+    }
+%end
+%if gateway
+
+    fn gateway(&self) -> MutexGuard<'_, Gateway> {
+        self.gateway.lock().unwrap()
+    }
+%end
+%if gateway reads_charges
+
+    fn charges(&self) -> Vec<Charge> {
+        self.gateway().charges.clone()
+    }
+%end
+%if gateway paid
+
+    /// The orders that are paid, once for each charge.
+    fn paid(&self) -> Vec<String> {
+        let charges = self.charges().into_iter();
+        let kept = charges.filter(|charge| !charge.refunded);
+        kept.map(|charge| charge.order).collect()
+    }
+%end
+}
+%if tokens
+
+/// Tokens, which are numbers.
+fn numbers(replies: &[Vec<Reply>]) -> Vec<i64> {
+    replies.concat().iter().map(Reply::number).collect()
+}
+%end
+%if elements
+
+/// One element of each of these replies.
+fn elements(replies: Vec<Reply>, place: usize) -> Vec<Reply> {
+    let element = |reply: Reply| match reply {
+        Reply::List(items) => items[place].clone(),
+        other => panic!("{other:?} is no list"),
+    };
+    replies.into_iter().map(element).collect()
+}
+%end
+%if indexes
+
+impl std::ops::Index<usize> for Reply {
+    type Output = Reply;
+
+    fn index(&self, place: usize) -> &Reply {
+        match self {
+            Reply::List(items) => &items[place],
+            other => panic!("{other:?} is no list"),
+        }
+    }
+}
+%end
+%if different
+
+fn are_different<T: Ord>(items: &[T]) -> bool {
+    let mut sorted: Vec<&T> = items.iter().collect();
+    sorted.sort();
+    sorted.windows(2).all(|pair| pair[0] != pair[1])
+}
+%end
+%if store
+
+async fn connect_to_redis() -> MultiplexedConnection {
+    let url = env::var("REDIS_URL").unwrap_or_else(|_| "redis://127.0.0.1:6379/0".to_owned());
+    let client = redis::Client::open(url).expect("REDIS_URL");
+    let connection = client.get_multiplexed_async_connection().await;
+    connection.expect("a connection to Redis")
+}
+%end
+%if database
+
+async fn connect_to_mysql() -> Conn {
+    let setting = |name: &str, usual: &str| env::var(name).unwrap_or_else(|_| usual.to_owned());
+    let port = setting("MYSQL_PORT", "3306");
+    let options = OptsBuilder::default()
+        .ip_or_hostname(setting("MYSQL_HOST", "127.0.0.1"))
+        .tcp_port(port.parse().expect("MYSQL_PORT"))
+        .user(Some(setting("MYSQL_USER", "root")))
+        .pass(Some(setting("MYSQL_PASSWORD", "")))
+%if found_rows
+        .client_found_rows(true)
+%end
+        .db_name(Some(setting("MYSQL_DATABASE", "test")));
+    Conn::new(options).await.expect("a connection to MySQL")
+}
+
+/// The rows of a statement. One without values is sent as text, for not all can be prepared.
+async fn run(mysql: &mut Conn, statement: String, values: Params) -> Result<Vec<Reply>, Reply> {
+    let rows: Vec<mysql_async::Row> = match values {
+        Params::Empty => mysql.query(statement).await?,
+        values => mysql.exec(statement, values).await?,
+    };
+    Ok(rows.into_iter().map(Reply::from).collect())
+}
+%end
+%if routines
+
+/// How an attempt of a protocol ends: an error that it does not look at ends it.
+type Attempt = Result<(), Reply>;
+
+/// A request that a protocol is about to send.
+struct Step {
+    label: &'static str,
+    request: Request,
+    reply: oneshot::Sender<Reply>,
+}
+
+/// What a protocol hands its requests to.
+struct Steps {
+    steps: mpsc::Sender<Step>,
+%if sells
+    notes: Notes,
+%end
+}
+
+impl Steps {
+%if catches
+    /// The reply to a request, which is sent when the schedule says so.
+    async fn ask(&self, label: &'static str, request: Request) -> Result<Reply, Reply> {
+        match self.try_to_ask(label, request).await? {
+            Reply::Error(name) => Err(Reply::Error(name)),
+            reply => Ok(reply),
+        }
+    }
+
+    /// The same, with an error as a reply like any other.
+    async fn try_to_ask(&self, label: &'static str, request: Request) -> Result<Reply, Reply> {
+        let gone = || Reply::Error("GONE".to_owned());
+        let (reply, replied) = oneshot::channel();
+        let step = Step {
+            label,
+            request,
+            reply,
+        };
+        self.steps.send(step).await.map_err(|_| gone())?;
+        replied.await.map_err(|_| gone())
+    }
+%end
+%if !catches
+    /// The reply to a request, which is sent when the schedule says so.
+    async fn ask(&self, label: &'static str, request: Request) -> Result<Reply, Reply> {
+        let gone = || Reply::Error("GONE".to_owned());
+        let (reply, replied) = oneshot::channel();
+        let step = Step {
+            label,
+            request,
+            reply,
+        };
+        self.steps.send(step).await.map_err(|_| gone())?;
+        match replied.await.map_err(|_| gone())? {
+            Reply::Error(name) => Err(Reply::Error(name)),
+            reply => Ok(reply),
+        }
+    }
+%end
+%if sells
+
+    /// Notes that so many units are sold to an order.
+    fn sells(&self, units: usize, order: impl Into<String>) {
+        let orders = vec![order.into(); units];
+        self.notes.sales.lock().unwrap().extend(orders);
+    }
+%end
+}
+%end
+
+/// Somebody with connections of their own; whatever they are told is noted.
+struct Client {
+    name: &'static str,
+    notes: Notes,
+%if store
+    redis: Option<MultiplexedConnection>,
+%end
+%if database
+    mysql: Option<Conn>,
+%end
+%if routines
+    steps: mpsc::Receiver<Step>,
+    upcoming: Option<Step>,
+    waiting: Option<(oneshot::Sender<Reply>, Reply)>,
+%end
+}
+
+impl Client {
+    async fn new(name: &'static str, notes: &Notes) -> Client {
+        let mut client = Client {
+            name,
+            notes: notes.clone(),
+%if store
+            redis: None,
+%end
+%if database
+            mysql: None,
+%end
+%if routines
+            steps: mpsc::channel(1).1,
+            upcoming: None,
+            waiting: None,
+%end
+        };
+        client.connect().await;
+        client
+    }
+
+    /// Opens connections of its own.
+    async fn connect(&mut self) {
+%if store
+        self.redis = Some(connect_to_redis().await);
+%end
+%if database
+        self.mysql = Some(connect_to_mysql().await);
+%end
+    }
+
+    /// Closes them, as a crash would; what is not committed is rolled back.
+    async fn close(&mut self) {
+%if store
+        self.redis = None;
+%end
+%if database
+        if let Some(mysql) = self.mysql.take() {
+            let _ = mysql.disconnect().await;
+        }
+%end
+    }
+%if routines
+
+    /// Begins an attempt, and has its first request ready.
+    async fn runs<A>(&mut self, protocol: impl FnOnce(Steps) -> A)
+    where
+        A: Future<Output = Attempt> + Send + 'static,
+    {
+        let (steps, requests) = mpsc::channel(1);
+        self.steps = requests;
+%if sells
+        let notes = self.notes.clone();
+        tokio::spawn(protocol(Steps { steps, notes }));
+%end
+%if !sells
+        tokio::spawn(protocol(Steps { steps }));
+%end
+        self.upcoming = self.steps.recv().await;
+    }
+
+%if holds
+    /// Sends the next request, if there is one, and sees the reply.
+    async fn step(&mut self) {
+        self.sends().await;
+        self.sees_the_reply().await;
+    }
+
+    /// Sends the next request, if there is one; the reply waits.
+    async fn sends(&mut self) {
+        if let Some(step) = self.upcoming.take() {
+            let reply = self.note(step.label, step.request).await;
+            self.waiting = Some((step.reply, reply));
+        }
+    }
+%end
+%if !holds
+    /// Sends the next request, which has to be this one, and sees the reply.
+    async fn step(&mut self, label: &str) {
+        self.sends(label).await;
+        self.sees_the_reply().await;
+    }
+
+    /// Sends the next request, which has to be this one; the reply waits.
+    async fn sends(&mut self, label: &str) {
+        let name = self.name;
+        let step = self.upcoming.take();
+        let step = step.unwrap_or_else(|| panic!("{name} is done before {label}"));
+        assert_eq!(step.label, label);
+        let reply = self.note(step.label, step.request).await;
+        self.waiting = Some((step.reply, reply));
+    }
+%end
+
+    /// Hands the reply to the protocol, which has its next request ready then.
+    async fn sees_the_reply(&mut self) {
+        if let Some((protocol, reply)) = self.waiting.take() {
+            let _ = protocol.send(reply);
+            self.upcoming = self.steps.recv().await;
+        }
+    }
+%end
+%if asks
+
+    /// Sends what is typed at a console, and notes the reply.
+    async fn asks(&mut self, what: &'static str, request: Request) {
+        self.note(what, request).await;
+    }
+%end
+%if left
+
+    /// Notes whether a key is there.
+    async fn looks_for(&mut self, key: &str) {
+        let left = self.redis("EXISTS", key).await;
+        self.notes.left.lock().unwrap().push(left);
+    }
+%end
+%if deadlines
+
+    /// Notes how long a key will be there.
+    async fn looks_how_long_there_is(&mut self, key: &str) {
+        let time_to_live = self.redis("PTTL", key).await;
+        self.notes.times_to_live.lock().unwrap().push(time_to_live);
+    }
+%end
+
+    /// Sends a request, and notes the reply.
+    async fn note(&mut self, what: &'static str, request: Request) -> Reply {
+        let reply = self.ask(request).await;
+        let noted = match &reply {
+            Reply::Error(name) => Reply::from(name.as_str()),
+            reply => reply.clone(),
+        };
+        self.notes.seen.lock().unwrap().push(Saw {
+            who: self.name,
+            what,
+            reply: noted,
+        });
+        reply
+    }
+%if store
+
+    async fn redis(&mut self, name: &str, arguments: impl ToRedisArgs) -> Reply {
+        self.ask(command(name, arguments)).await
+    }
+%end
+
+    async fn ask(&mut self, request: Request) -> Reply {
+        let reply = match request {
+%if store
+            Request::Redis(command) => {
+                let redis = self.redis.as_mut().expect("a connection to Redis");
+                let reply = command.query_async::<redis::Value>(redis).await;
+                reply.map(Reply::from).map_err(Reply::from)
+            }
+%end
+%if database
+            Request::Update(statement, values) => {
+                let mysql = self.mysql.as_mut().expect("a connection to MySQL");
+                let done = run(mysql, statement, values).await;
+                done.map(|_| Reply::Integer(mysql.affected_rows().cast_signed()))
+            }
+            Request::Query(query, values, part) => {
+                let mysql = self.mysql.as_mut().expect("a connection to MySQL");
+                run(mysql, query, values).await.map(part)
+            }
+%end
+%if gateway
+            Request::Charge(order, amount, key) => {
+                Ok(self.notes.gateway().charge(order, amount, key))
+            }
+%end
+%if refunds
+            Request::Refund(name) => Ok(self.notes.gateway().refund(&name)),
+%end
+        };
+        reply.unwrap_or_else(|error| error)
+    }
+}
