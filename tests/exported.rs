@@ -371,6 +371,62 @@ fn cargo_runs_every_story() {
     check(Format::Rust, &cargo, &not_passed_by_cargo);
 }
 
+/// One test program with every file as a package of its own, so that it is linked once; the files are as gofmt writes them.
+/// go-redis is the one in tests/exported/go/redis.
+fn go(folder: &Path, environment: &Environment) -> String {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exported/go");
+    std::fs::create_dir_all(folder.join("redis")).unwrap();
+    for file in ["go.mod", "redis/go.mod", "redis/redis.go"] {
+        std::fs::copy(source.join(file), folder.join(file)).unwrap();
+    }
+    let (mut imports, mut calls) = (String::new(), String::new());
+    for story in stories() {
+        let file = folder.join(file_name(story, Format::Go));
+        let Ok(text) = std::fs::read_to_string(&file) else {
+            continue;
+        };
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let package = folder.join("stories").join(name);
+        std::fs::create_dir_all(&package).unwrap();
+        std::fs::rename(&file, package.join("story.go")).unwrap();
+        let test = text.split("func Test").nth(1).unwrap();
+        let test = test.split('(').next().unwrap();
+        imports += &format!("\t{name} \"exported/stories/{name}\"\n");
+        calls += &format!("\tt.Run(\"{name}\", {name}.Test{test})\n");
+    }
+    let main = format!(
+        "package exported\n\nimport (\n\t\"testing\"\n\n{imports})\n\nfunc TestStories(t *testing.T) {{\n{calls}}}\n"
+    );
+    std::fs::write(folder.join("stories_test.go"), main).unwrap();
+    let mut gofmt = Command::new("gofmt");
+    gofmt.arg("-d").arg(folder);
+    assert_eq!(output_of(gofmt), "", "not as gofmt writes it");
+    let mut command = Command::new("go");
+    command
+        .args(["test", "-v", "-count=1", "."])
+        .current_dir(folder)
+        .env("GOPROXY", "off")
+        .envs(environment.iter().cloned());
+    output_of(command)
+}
+
+/// The files that go does not say have passed.
+fn not_passed_by_go(output: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let passed = |name: &&String| {
+        let test = format!("--- PASS: TestStories/{} (", name.trim_end_matches(".go"));
+        !output
+            .lines()
+            .any(|line| line.trim_start().starts_with(&test))
+    };
+    names.iter().filter(passed).cloned().collect()
+}
+
+#[test]
+#[ignore = "needs Go and its driver for MySQL; ./check has them"]
+fn go_runs_every_story() {
+    check(Format::Go, &go, &not_passed_by_go);
+}
+
 /// The function with this name, as it is written in Python.
 fn python_function<'a>(source: &'a str, name: &str) -> &'a str {
     let from = source.find(&format!("def {name}(")).unwrap();

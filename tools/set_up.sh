@@ -228,6 +228,12 @@ set_up_checkers() {
     versions_in "$tools/tlc" "$versions" "$tools/python/bin/pip" install --quiet --no-deps --target "$tools/tlc" "$versions"
 }
 
+# go-redis is not in Debian: tests/exported/go/redis stands in for it.
+set_up_go_clients() {
+    set_up_packages go=golang-go || return 1
+    [ -d /usr/share/gocode/src/github.com/go-sql-driver/mysql ] || apt_install golang-github-go-sql-driver-mysql-dev
+}
+
 set_up_exports() {
-    set_up_python_clients && set_up_node_clients && set_up_php_clients
+    set_up_python_clients && set_up_node_clients && set_up_php_clients && set_up_go_clients
 }

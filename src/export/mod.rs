@@ -1,7 +1,7 @@
 //! A scenario as a test for real servers, in the reader's own language; and as a picture or a remark for a review.
 //!
 //! ```text
-//! Reading, Timeline ──► Plan ──► walk ──► python, vitest, phpunit: a text in `texts/`, tables, and the language's idiom
+//! Reading, Timeline ──► Plan ──► walk ──► python, vitest, phpunit, rust, go: a text in `texts/`, tables, and the language's idiom
 //!                        │         │ the way through a plan, the same in all languages
 //!                        │         │ template: a file's text with conditions, and places where things are written
 //!                        │ routine: each protocol as loops, conditions and returns
@@ -14,6 +14,7 @@
 //! repaired.
 
 mod claim;
+mod go;
 mod layout;
 mod markdown;
 mod mermaid;
@@ -56,15 +57,18 @@ pub enum Format {
     Phpunit,
     /// A test for cargo, with tokio, redis and mysql_async.
     Rust,
+    /// A test for `go test`, with go-redis and go-sql-driver.
+    Go,
 }
 
 impl Format {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Format; 8] = [
+    pub const ALL: [Format; 9] = [
         Format::Pytest,
         Format::Vitest,
         Format::Phpunit,
         Format::Rust,
+        Format::Go,
         Format::Mermaid,
         Format::Markdown,
         Format::Promela,
@@ -82,13 +86,14 @@ impl Format {
             Format::Vitest => "vitest",
             Format::Phpunit => "phpunit",
             Format::Rust => "rust",
+            Format::Go => "go",
         }
     }
 
     /// Whether it is a test for real servers.
     pub fn is_test(self) -> bool {
         match self {
-            Format::Pytest | Format::Vitest | Format::Phpunit | Format::Rust => true,
+            Format::Pytest | Format::Vitest | Format::Phpunit | Format::Rust | Format::Go => true,
             Format::Mermaid | Format::Markdown | Format::Promela | Format::Tla => false,
         }
     }
@@ -110,6 +115,7 @@ impl Format {
             Format::Vitest => format!("{}.test.js", words::words(scenario).join("-")),
             Format::Phpunit => format!("{}.php", phpunit::class_name(scenario)),
             Format::Rust => format!("{}.rs", words::snake(scenario)),
+            Format::Go => format!("{}_test.go", words::snake(scenario)),
         }
     }
 
@@ -153,6 +159,7 @@ pub fn export(
         Format::Vitest => vitest::print(&plan()?, options),
         Format::Phpunit => phpunit::print(&plan()?, options),
         Format::Rust => rust::print(&plan()?, options),
+        Format::Go => go::print(&plan()?, options),
         Format::Mermaid => mermaid::print(reading, timeline),
         Format::Markdown => markdown::print(text, reading, timeline),
         Format::Promela => promela::print(&model::model(reading)?),

@@ -22,6 +22,7 @@ pub(super) fn lines<'t>(text: &'t str, is_true: &dyn Fn(&str) -> bool) -> Vec<Li
     let mut conditions: Vec<bool> = Vec::new();
     for line in text.lines() {
         let blanks = line.len() - line.trim_start().len();
+        let blanks = blanks + 3 * line.matches('\t').count();
         let directive = line.trim_start().strip_prefix('%');
         match directive {
             Some("end") => {

@@ -467,6 +467,19 @@ impl<'p> Walk<'p, '_> {
                 self.asks_for(Shape::Rows) || self.is_true("one_row") || self.is_true("tables")
             }
             "reads_seen" => !self.options.holds || self.is_true("replies"),
+            "growing" => self.claims(&|evidence| matches!(evidence, Evidence::Growing(_))),
+            "lists_of_replies" => {
+                self.is_true("left")
+                    || self.is_true("deadlines")
+                    || self.claims(&|evidence| {
+                        matches!(evidence, Evidence::NoRows(_) | Evidence::AllRows(_))
+                    })
+            }
+            "uses_fmt" => plan.database || plan.gateway,
+            "uses_strconv" => plan.database || self.is_true("numbers"),
+            "uses_elements" => {
+                self.is_true("indexes") || self.is_true("elements") || self.is_true("loose")
+            }
             "sets_up" => !plan.statements.is_empty() || !plan.setup.commands.is_empty(),
             "lists" => !plan.tables.is_empty() || (!self.options.holds && plan.has_lists()),
             "single_rows" => self.asks_for(Shape::Row),
@@ -588,7 +601,9 @@ impl<'p> Walk<'p, '_> {
         self.header_line("");
         let [base, store, database] = guide.packages;
         let needed = [(base, true), (store, plan.store), (database, plan.database)];
-        let needed = needed.iter().filter(|(_, is_needed)| *is_needed);
+        let needed = needed
+            .iter()
+            .filter(|(name, is_needed)| *is_needed && !name.is_empty());
         let packages: Vec<&str> = needed.map(|(name, _)| *name).collect();
         let packages = packages.join(" ");
         let words = self.language.words(self.plan);

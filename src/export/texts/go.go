@@ -1,0 +1,715 @@
+%title
+%header
+
+package schedule
+
+import (
+%if servers
+	"context"
+%end
+%if database
+	"database/sql"
+%end
+%if servers
+	"errors"
+%end
+%if uses_fmt
+	"fmt"
+%end
+%if servers
+	"os"
+%end
+%if !holds
+	"reflect"
+%end
+	"runtime"
+%if growing
+	"sort"
+%end
+%if uses_strconv
+	"strconv"
+%end
+%if servers
+	"strings"
+%end
+	"sync"
+	"testing"
+%if latches
+	"time"
+%end
+%if servers
+
+%end
+%if database
+	"github.com/go-sql-driver/mysql"
+%end
+%if store
+	"github.com/redis/go-redis/v9"
+%end
+)
+
+%scripts
+%settings
+%routines
+
+func Test{{test}}(t *testing.T) {
+	notes := &notes{}
+	operator := newClient(t, "operator", notes)
+	defer operator.close()
+	setUp(t, operator)
+	%latches
+	%parts
+
+	%together
+	if t.Failed() {
+		return
+	}
+%if !holds
+
+	%seen
+	assertEqual(t, notes.seen, expected)
+	%end_state
+%end
+	%claims
+}
+
+// setUp makes what stands before the schedule, and has it removed in the end; what is there already is left alone.
+func setUp(t *testing.T, operator *client) {
+%if keys
+	if taken := operator.redis(append([]any{"EXISTS"}, keys...)...); taken != 0 {
+		t.Fatal("Redis has its keys already")
+	}
+%end
+%if tables
+	for _, table := range tables {
+		taken := operator.rows("SHOW TABLES LIKE '" + table + "'").([]any)
+		if len(taken) > 0 {
+			t.Fatalf("the database has %s already", table)
+		}
+	}
+%end
+	t.Cleanup(func() {
+		operator := newClient(t, "operator", &notes{})
+		defer operator.close()
+%if tables
+		for _, table := range tables {
+			operator.update("DROP TABLE IF EXISTS `" + table + "`")
+		}
+%end
+%if keys
+		operator.redis(append([]any{"DEL"}, keys...)...)
+%end
+	})
+%if statements
+	for _, statement := range statements {
+		if reply := operator.update(statement); isError(reply) {
+			t.Fatalf("%s: %v", statement, reply)
+		}
+	}
+%end
+	%commands
+}
+
+// runTogether runs each part in a goroutine of its own.
+func runTogether(parts ...func()) {
+	var running sync.WaitGroup
+	for _, part := range parts {
+		running.Add(1)
+		go func(part func()) {
+			defer running.Done()
+			part()
+		}(part)
+	}
+	running.Wait()
+}
+%if latches
+
+func waitFor(t *testing.T, latch <-chan struct{}) {
+	select {
+	case <-latch:
+	case <-time.After(10 * time.Second):
+		t.Error("the others never came as far as this waits for")
+		runtime.Goexit()
+	}
+}
+%end
+%if !holds
+
+func assertEqual(t *testing.T, got, expected any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, expected) {
+		t.Errorf("\n got      %v\n expected %v", got, expected)
+	}
+}
+%if store
+
+func assertLapsesAfter(t *testing.T, operator *client, key string, milliseconds int) {
+	t.Helper()
+	if left := operator.redis("PTTL", key).(int); left <= milliseconds {
+		t.Errorf("%s lapses in %d ms", key, left)
+	}
+}
+%end
+%end
+
+// serverError is the word or the number that names an error.
+type serverError string
+
+func isError(reply any) bool {
+	_, isError := reply.(serverError)
+	return isError
+}
+
+// saw is what somebody was told.
+type saw struct {
+	who, what string
+	reply any
+}
+
+// notes is what all of them have noted.
+type notes struct {
+	sync.Mutex
+	seen []saw
+%if gateway
+	gateway gateway
+%end
+%if sells
+	sales []string
+%end
+%if left
+	left []any
+%end
+%if deadlines
+	timesToLive []any
+%end
+}
+%if replies
+
+// replies are those that a client got to a step.
+func (n *notes) replies(client, step string) []any {
+	var found []any
+	for _, saw := range n.seen {
+		if saw.who == client && saw.what == step {
+			found = append(found, saw.reply)
+		}
+	}
+	return found
+}
+
+func concat(lists ...[]any) []any {
+	var all []any
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+%end
+%if lists_of_replies
+
+func all(replies []any, isFine func(reply any) bool) bool {
+	for _, reply := range replies {
+		if !isFine(reply) {
+			return false
+		}
+	}
+	return true
+}
+
+func isZero(reply any) bool    { return reply == 0 }
+func isNotZero(reply any) bool { return reply != 0 }
+%end
+%if deadlines
+
+func hasDeadline(timeToLive any) bool { return timeToLive != -1 }
+%end
+%if numbers
+
+func number(reply any) int {
+	if text, isText := reply.(string); isText {
+		number, _ := strconv.Atoi(text)
+		return number
+	}
+	number, _ := reply.(int)
+	return number
+}
+%end
+%if tokens
+
+func numbers(replies []any) []int {
+	var numbers []int
+	for _, reply := range replies {
+		numbers = append(numbers, number(reply))
+	}
+	return numbers
+}
+%end
+%if different
+
+func areDifferent[T comparable](items []T) bool {
+	known := map[T]bool{}
+	for _, item := range items {
+		known[item] = true
+	}
+	return len(known) == len(items)
+}
+%end
+%if elements
+
+// elements are one of each of these replies.
+func elements(replies []any, place int) []any {
+	var elements []any
+	for _, reply := range replies {
+		elements = append(elements, element(reply, place))
+	}
+	return elements
+}
+%end
+%if uses_elements
+
+func element(reply any, place int) any {
+	return reply.([]any)[place]
+}
+%end
+%if loose
+
+// near is what was seen there, if it is within a second of what is expected.
+func near(expected int, seen []saw, place int, elements ...int) any {
+	if place >= len(seen) {
+		return expected
+	}
+	reply := seen[place].reply
+	for _, place := range elements {
+		reply = element(reply, place)
+	}
+	number, isNumber := reply.(int)
+	if isNumber && number >= expected-1000 && number <= expected+1000 {
+		return number
+	}
+	return expected
+}
+%end
+%if gateway
+
+// charge is one charge to a card.
+type charge struct {
+	order string
+	amount int
+	refunded bool
+}
+
+// gateway is a card gateway in memory; with a key that it knows it does not charge again.
+type gateway struct {
+	charges []charge
+	names map[any]string
+}
+
+// charge charges a card, and gives the charge's name.
+func (g *gateway) charge(order string, amount int, key any) any {
+	if name, isKnown := g.names[key]; isKnown {
+		return name
+	}
+	g.charges = append(g.charges, charge{order: order, amount: amount})
+	name := fmt.Sprintf("ch-%d", len(g.charges))
+	if key != nil {
+		if g.names == nil {
+			g.names = map[any]string{}
+		}
+		g.names[key] = name
+	}
+	return name
+}
+
+// refund gives a charge back, by its name or by that of its order.
+func (g *gateway) refund(name any) any {
+	for place := len(g.charges) - 1; place >= 0; place-- {
+		charge := &g.charges[place]
+		isMeant := name == charge.order || name == fmt.Sprintf("ch-%d", place+1)
+		if isMeant && !charge.refunded {
+			charge.refunded = true
+			return "OK"
+		}
+	}
+	return serverError("ERR")
+}
+
+// paid are the orders that are paid, once for each charge.
+func (g *gateway) paid() []string {
+	var paid []string
+	for _, charge := range g.charges {
+		if !charge.refunded {
+			paid = append(paid, charge.order)
+		}
+	}
+	return paid
+}
+
+// isWithin says whether all of some orders are among others.
+func isWithin(orders, others []string) bool {
+	known := map[string]bool{}
+	for _, order := range others {
+		known[order] = true
+	}
+	for _, order := range orders {
+		if !known[order] {
+			return false
+		}
+	}
+	return true
+}
+%end
+%if routines
+
+// step is a request that a protocol is about to send.
+type step struct {
+	label string
+	request func(c *client) any
+	reply chan any
+}
+
+// steps is what a protocol hands its requests to.
+type steps struct {
+	upcoming chan step
+	gone chan struct{}
+	notes *notes
+}
+
+// try gives the reply to a request, which is sent when the schedule says so; an error is a reply like any other.
+func (s *steps) try(label string, request func(c *client) any) any {
+	step := step{label, request, make(chan any, 1)}
+	select {
+	case s.upcoming <- step:
+	case <-s.gone:
+		runtime.Goexit()
+	}
+	select {
+	case reply := <-step.reply:
+		return reply
+	case <-s.gone:
+		runtime.Goexit()
+		return nil
+	}
+}
+
+// ask does the same; an error ends the attempt.
+func (s *steps) ask(label string, request func(c *client) any) any {
+	reply := s.try(label, request)
+	if isError(reply) {
+		runtime.Goexit()
+	}
+	return reply
+}
+%if sells
+
+// sells notes that units are sold to an order.
+func (s *steps) sells(units int, order string) {
+	s.notes.Lock()
+	defer s.notes.Unlock()
+	for ; units > 0; units-- {
+		s.notes.sales = append(s.notes.sales, order)
+	}
+}
+%end
+%end
+
+// client is somebody with connections of their own; whatever they are told is noted.
+type client struct {
+	t *testing.T
+	name string
+	notes *notes
+%if store
+	rdb *redis.Client
+%end
+%if database
+	db *sql.DB
+	mysql *sql.Conn
+%end
+%if routines
+	steps *steps
+	upcoming *step
+	reply any
+%end
+}
+
+func newClient(t *testing.T, name string, notes *notes) *client {
+	client := &client{t: t, name: name, notes: notes}
+	client.connect()
+	return client
+}
+
+// connect opens connections of its own.
+func (c *client) connect() {
+%if store
+	c.rdb = connectToRedis(c.t)
+%end
+%if database
+	c.db, c.mysql = connectToMySQL(c.t)
+%end
+}
+
+// close closes them, as a crash would; what is not committed is rolled back.
+func (c *client) close() {
+%if store
+	c.rdb.Close()
+%end
+%if database
+	c.mysql.Close()
+	c.db.Close()
+%end
+%if routines
+	if c.steps != nil {
+		close(c.steps.gone)
+		c.steps, c.upcoming = nil, nil
+	}
+%end
+}
+%if routines
+
+// runs begins an attempt, and has its first request ready.
+func (c *client) runs(protocol func(steps *steps)) {
+	steps := &steps{make(chan step), make(chan struct{}), c.notes}
+	go func() {
+		defer close(steps.upcoming)
+		protocol(steps)
+	}()
+	c.steps = steps
+	c.waitForTheNext()
+}
+
+func (c *client) waitForTheNext() {
+	step, isThere := <-c.steps.upcoming
+	c.upcoming = nil
+	if isThere {
+		c.upcoming = &step
+	}
+}
+
+%if holds
+// step sends the next request, if there is one, and sees the reply.
+func (c *client) step() {
+	c.sends()
+	c.seesTheReply()
+}
+
+// sends sends the next request, if there is one; the reply waits.
+func (c *client) sends() {
+	if c.upcoming != nil {
+		c.reply = c.note(c.upcoming.label, c.upcoming.request)
+	}
+}
+%end
+%if !holds
+// step sends the next request, which has to be this one, and sees the reply.
+func (c *client) step(label string) {
+	c.sends(label)
+	c.seesTheReply()
+}
+
+// sends sends the next request, which has to be this one; the reply waits.
+func (c *client) sends(label string) {
+	if c.upcoming == nil || c.upcoming.label != label {
+		c.t.Errorf("%s does not send %s", c.name, label)
+		runtime.Goexit()
+	}
+	c.reply = c.note(label, c.upcoming.request)
+}
+%end
+
+// seesTheReply hands the reply to the protocol, which has its next request ready then.
+func (c *client) seesTheReply() {
+	if c.upcoming != nil {
+		c.upcoming.reply <- c.reply
+		c.waitForTheNext()
+	}
+}
+%end
+
+// note sends a request, and notes the reply.
+func (c *client) note(what string, request func(c *client) any) any {
+	reply := request(c)
+	noted := reply
+	if code, isError := reply.(serverError); isError {
+		noted = string(code)
+	}
+	c.notes.Lock()
+	defer c.notes.Unlock()
+	c.notes.seen = append(c.notes.seen, saw{c.name, what, noted})
+	return reply
+}
+%if left
+
+// looksFor notes whether a key is there.
+func (c *client) looksFor(key string) {
+	c.notes.left = append(c.notes.left, c.redis("EXISTS", key))
+}
+%end
+%if deadlines
+
+// looksHowLongThereIs notes how long a key will be there.
+func (c *client) looksHowLongThereIs(key string) {
+	c.notes.timesToLive = append(c.notes.timesToLive, c.redis("PTTL", key))
+}
+%end
+%if store
+
+func (c *client) redis(command ...any) any {
+	reply, err := c.rdb.Do(context.Background(), command...).Result()
+	var refusal redis.Error
+	switch {
+	case err == nil || errors.Is(err, redis.Nil):
+		return plain(reply)
+	case errors.As(err, &refusal):
+		return serverError(strings.Fields(err.Error())[0])
+	}
+	c.t.Error(err)
+	runtime.Goexit()
+	return nil
+}
+
+// plain is a reply of Redis with numbers as Go's own.
+func plain(reply any) any {
+	switch reply := reply.(type) {
+	case int64:
+		return int(reply)
+	case []any:
+		items := make([]any, len(reply))
+		for place, item := range reply {
+			items[place] = plain(item)
+		}
+		return items
+	}
+	return reply
+}
+
+func connectToRedis(t *testing.T) *redis.Client {
+	url := os.Getenv("REDIS_URL")
+	if url == "" {
+		url = "redis://127.0.0.1:6379/0"
+	}
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Whoever watches keys, or begins a transaction, needs the same connection again.
+	options.PoolSize = 1
+	options.Protocol = 2
+	return redis.NewClient(options)
+}
+%end
+%if database
+
+func connectToMySQL(t *testing.T) (*sql.DB, *sql.Conn) {
+	setting := func(name, usual string) string {
+		if value := os.Getenv(name); value != "" {
+			return value
+		}
+		return usual
+	}
+	config := mysql.NewConfig()
+	config.Net = "tcp"
+	config.Addr = setting("MYSQL_HOST", "127.0.0.1") + ":" + setting("MYSQL_PORT", "3306")
+	config.User = setting("MYSQL_USER", "root")
+	config.Passwd = setting("MYSQL_PASSWORD", "")
+	config.DBName = setting("MYSQL_DATABASE", "test")
+	config.InterpolateParams = true
+%if found_rows
+	config.ClientFoundRows = true
+%end
+	db, err := sql.Open("mysql", config.FormatDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	connection, err := db.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, connection
+}
+
+// refused is the error that the database answers with; any other one ends the test.
+func (c *client) refused(err error) any {
+	var refusal *mysql.MySQLError
+	if errors.As(err, &refusal) {
+		return serverError(fmt.Sprintf("ERROR %d", refusal.Number))
+	}
+	c.t.Error(err)
+	runtime.Goexit()
+	return nil
+}
+
+// update gives the affected rows.
+func (c *client) update(statement string, values ...any) any {
+	result, err := c.mysql.ExecContext(context.Background(), statement, values...)
+	if err != nil {
+		return c.refused(err)
+	}
+	affected, _ := result.RowsAffected()
+	return int(affected)
+}
+
+func (c *client) rows(query string, values ...any) any {
+	found, err := c.mysql.QueryContext(context.Background(), query, values...)
+	if err != nil {
+		return c.refused(err)
+	}
+	defer found.Close()
+	columns, _ := found.ColumnTypes()
+	rows := []any{}
+	for found.Next() {
+		row, places := make([]any, len(columns)), make([]any, len(columns))
+		for place := range row {
+			places[place] = &row[place]
+		}
+		if err := found.Scan(places...); err != nil {
+			return c.refused(err)
+		}
+		for place, column := range columns {
+			row[place] = cell(column, row[place])
+		}
+		rows = append(rows, row)
+	}
+	if err := found.Err(); err != nil {
+		return c.refused(err)
+	}
+	return rows
+}
+
+// cell is a value of the database: a whole number as one, anything else as its text.
+func cell(column *sql.ColumnType, value any) any {
+	switch value := value.(type) {
+	case int64:
+		return int(value)
+	case []byte:
+		number, err := strconv.Atoi(string(value))
+		if strings.Contains(column.DatabaseTypeName(), "INT") && err == nil {
+			return number
+		}
+		return string(value)
+	}
+	return value
+}
+%end
+%if database one_row
+
+// row gives the first row; nil where there is none.
+func (c *client) row(query string, values ...any) any {
+	reply := c.rows(query, values...)
+	if rows, isList := reply.([]any); isList {
+		if len(rows) == 0 {
+			return nil
+		}
+		return rows[0]
+	}
+	return reply
+}
+%end
+%if database values
+
+// value gives the first value of the first row; nil where there is none.
+func (c *client) value(query string, values ...any) any {
+	reply := c.row(query, values...)
+	if row, isList := reply.([]any); isList {
+		return row[0]
+	}
+	return reply
+}
+%end
