@@ -230,6 +230,70 @@ async fn the_library_opens_stories_beside_changed_work() {
 }
 
 #[wasm_bindgen_test]
+async fn the_library_shows_the_stories_with_the_words_that_are_sought() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.presses_on_page("Choose a story of the library").await;
+    page.fills_in("Only stories with these words", "ATOMIC acquire")
+        .await;
+    assert!(page.count(".story") < library::stories().len());
+    page.opens_story("Atomic acquire").await;
+    page.sees_title("Atomic acquire");
+}
+
+#[wasm_bindgen_test]
+async fn what_goes_another_way_than_its_story_is_called_a_branch() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    assert_eq!(page.count(".masthead__title .chip"), 0);
+    page.moves_cursor(3).await;
+    page.presses("A", "Crash").await;
+    page.sees_words(".masthead__title .chip", "a branch");
+    page.sees_words(".masthead__lesson", "after 3 actions");
+    page.presses_on_page("Undo (U)").await;
+    assert_eq!(page.count(".masthead__title .chip"), 0);
+    // A run that is over can begin again.
+    page.moves_cursor(6).await;
+    page.presses("B", "Run").await;
+    page.presses("B", "Start again").await;
+    page.sees_state("B", "running");
+}
+
+#[wasm_bindgen_test]
+async fn what_cannot_work_is_told_before_it_runs() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.sees_words(".text__fine", "No errors.");
+    let text = page.text();
+    page.types_text(&text.replace("INCR fence", "INRC fence"))
+        .await;
+    page.sees_words(".text__fine", "1 line cannot work");
+    page.sees_error("did you mean `INCR`?");
+    page.types_text(&text).await;
+    page.sees_no_error();
+    page.types_command("GTE lock:sku-1").await;
+    page.sees_console("Did you mean GET?");
+}
+
+#[wasm_bindgen_test]
+async fn a_broken_property_is_walked_to_from_its_causes() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    assert_eq!(page.count(".guide"), 0);
+    page.presses_on_page("Walk from its causes to this").await;
+    page.sees_words(".guide__words", "A believed that it held lock:sku-1");
+    page.sees_cursor(1, 12);
+    page.presses_on_page("Next").await;
+    page.sees_words(".guide__words", "A was paused before token.");
+    page.sees_cursor(2, 12);
+    page.presses_on_page("The sentence before").await;
+    page.sees_cursor(1, 12);
+    for _ in 0..9 {
+        page.presses_on_page("Next").await;
+    }
+    page.sees_words(".guide__words", "the fence let it pass");
+    page.sees_cursor(9, 12);
+    page.presses_on_page("Next").await;
+    assert_eq!(page.count(".guide"), 0);
+}
+
+#[wasm_bindgen_test]
 async fn a_long_schedule_draws_what_is_seen() {
     let mut text = at_the_start() + "\nschedule\n";
     for action in 0..3000 {

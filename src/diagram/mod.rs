@@ -55,6 +55,7 @@ mod layout;
 mod part;
 mod sentence;
 mod table;
+mod why;
 mod words;
 
 use std::hash::{Hash, Hasher};

@@ -152,7 +152,7 @@ pub(super) fn done(label: &str) -> Option<String> {
 pub(super) fn capital(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().collect::<String>() + letters.as_str()
+        first.to_ascii_uppercase().to_string() + letters.as_str()
     })
 }
 

@@ -107,9 +107,15 @@ impl<'a> Errors<'a> {
         message: impl Into<String>,
         expected: impl Into<String>,
     ) -> Option<T> {
+        self.put(place, message.into(), expected.into());
+        None
+    }
+
+    #[inline(never)]
+    fn put(&mut self, place: Place, message: String, expected: String) {
         if self.found.len() >= MOST_ERRORS {
             self.left_out += 1;
-            return None;
+            return;
         }
         let line = self
             .lines
@@ -121,10 +127,9 @@ impl<'a> Errors<'a> {
             line: place.line,
             column: characters(line.get(..place.start)) + 1,
             length: characters(line.get(place.start..place.end)).max(1),
-            message: message.into(),
-            expected: expected.into(),
+            message,
+            expected,
         });
-        None
     }
 
     /// Adds that a name means nothing, with the nearest of the known names.
@@ -214,7 +219,7 @@ pub(super) fn one_of(known: &[&str]) -> String {
 }
 
 /// The known name that takes the fewest changes of one character, if they are few.
-fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+pub(super) fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
     // A variable's braces say nothing about how alike two names are.
     let bare = |name: &str| name.trim_matches(['{', '}']).to_ascii_lowercase();
     let length = bare(name).chars().count();

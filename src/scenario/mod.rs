@@ -27,6 +27,7 @@ mod scan;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod warn;
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod generated;
@@ -34,6 +35,7 @@ mod generated;
 pub use check::Difference;
 pub use error::TextError;
 pub use layout::{Layout, Lines, ProtocolLayout};
+pub use warn::{command_meant, warnings};
 
 pub mod library;
 

@@ -12,7 +12,7 @@ use super::limits;
 use super::scan::{Cursor, is_name, is_variable_name, whole_number};
 
 /// The words that begin an SQL statement. `SET` is decided by what follows it.
-const STATEMENTS: [&str; 27] = [
+pub(super) const STATEMENTS: [&str; 27] = [
     "SELECT",
     "INSERT",
     "UPDATE",

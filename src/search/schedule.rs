@@ -11,6 +11,7 @@ use crate::property::Verdict;
 use crate::scenario::{self, Reading, found};
 use crate::sim::action::Action;
 use crate::sim::step::step;
+use crate::sorted::SortedMap;
 use crate::timeline::{Moment, Timeline};
 
 /// How many worlds may be gone through once more to find every shortest schedule; beyond that only one is shown.
@@ -33,7 +34,7 @@ struct Node {
     /// The worlds before, and the moves that lead here.
     before: Vec<(usize, Move)>,
     /// By the client that acted last: how often client changed until here, at least.
-    changes: BTreeMap<Actor, u32>,
+    changes: SortedMap<Actor, u32>,
 }
 
 /// The shortest schedules that lead to these worlds, those that change client less often first.
@@ -45,11 +46,13 @@ pub(super) fn schedules(
 ) -> Vec<Vec<Action>> {
     let wanted = match engine.worlds.len() <= MOST_WORLDS {
         true => on_shortest_ways(engine, goals),
-        false => goals
-            .iter()
-            .take(1)
-            .flat_map(|goal| chain(engine, *goal))
-            .collect(),
+        false => {
+            let mut wanted = BTreeSet::new();
+            for world in goals.iter().take(1).flat_map(|goal| chain(engine, *goal)) {
+                wanted.insert(world);
+            }
+            wanted
+        }
     };
     let nodes = nodes_on_ways(engine, &wanted, goals);
     let ways = ways(&nodes, most);
@@ -104,15 +107,19 @@ fn on_shortest_ways(engine: &mut Engine, goals: &[u32]) -> BTreeSet<u32> {
 
 /// The wanted worlds as they are reached from the first, in the order of their costs.
 fn nodes_on_ways(engine: &mut Engine, wanted: &BTreeSet<u32>, goals: &[u32]) -> Vec<Node> {
+    let mut changes_at_first = SortedMap::new();
+    changes_at_first.insert(None, 0);
     let mut nodes = vec![Node {
         fields: engine.first_fields().to_vec(),
         cost: (0, 0),
         is_goal: goals.contains(&0),
         before: Vec::new(),
-        changes: BTreeMap::from([(None, 0)]),
+        changes: changes_at_first,
     }];
-    let mut known = BTreeMap::from([(nodes[0].fields.clone(), 0)]);
-    let mut open = BTreeSet::from([((0, 0), 0)]);
+    // Made of a list, each of these would bring a sort of its own.
+    let (mut known, mut open) = (BTreeMap::new(), BTreeSet::new());
+    known.insert(nodes[0].fields.clone(), 0);
+    open.insert(((0, 0), 0));
     let mut words = Vec::new();
     while let Some((cost, place)) = open.pop_first() {
         nodes[place].changes = changes(&nodes, place);
@@ -142,7 +149,7 @@ fn nodes_on_ways(engine: &mut Engine, wanted: &BTreeSet<u32>, goals: &[u32]) -> 
                         cost: reached,
                         is_goal: goals.contains(&world),
                         before: Vec::new(),
-                        changes: BTreeMap::new(),
+                        changes: SortedMap::new(),
                     });
                     to
                 }
@@ -153,12 +160,12 @@ fn nodes_on_ways(engine: &mut Engine, wanted: &BTreeSet<u32>, goals: &[u32]) -> 
     nodes
 }
 
-fn changes(nodes: &[Node], place: usize) -> BTreeMap<Actor, u32> {
+fn changes(nodes: &[Node], place: usize) -> SortedMap<Actor, u32> {
     let mut changes = nodes[place].changes.clone();
     for (from, by) in &nodes[place].before {
         for (actor, count) in &nodes[*from].changes {
             let count = count + changed(*actor, by.client());
-            let least = changes.entry(by.client().or(*actor)).or_insert(count);
+            let least = changes.or_insert_with(by.client().or(*actor), || count);
             *least = count.min(*least);
         }
     }

@@ -30,11 +30,13 @@ pub(super) fn finish(hash: u64) -> u64 {
     hash ^ (hash >> 29)
 }
 
+// On the page calls are shorter than what they would be replaced with, once for each part of each type.
 impl Hasher for Mixer {
     fn finish(&self) -> u64 {
         finish(self.0)
     }
 
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn write(&mut self, bytes: &[u8]) {
         for part in bytes.chunks(8) {
             let mut word = [0; 8];
@@ -43,18 +45,22 @@ impl Hasher for Mixer {
         }
     }
 
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn write_u8(&mut self, value: u8) {
         self.0 = mix(self.0, value.into());
     }
 
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn write_u32(&mut self, value: u32) {
         self.0 = mix(self.0, value.into());
     }
 
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn write_u64(&mut self, value: u64) {
         self.0 = mix(self.0, value);
     }
 
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn write_usize(&mut self, value: usize) {
         self.0 = mix(self.0, value as u64);
     }

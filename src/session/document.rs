@@ -35,6 +35,14 @@ impl Document {
         text
     }
 
+    /// The schedule's actions as they are written, without the replies that they expect.
+    pub fn schedule(&self) -> impl Iterator<Item = &str> {
+        self.schedule.iter().map(|place| {
+            let line = self.lines[*place].as_str();
+            line.split("=>").next().unwrap_or(line).trim()
+        })
+    }
+
     /// How many characters the text has in bytes, without building it.
     pub fn bytes(&self) -> usize {
         self.lines.iter().map(|line| line.len() + 1).sum()

@@ -10,12 +10,15 @@
 
 mod challenge;
 mod document;
+mod origin;
 mod shown;
 #[cfg(test)]
 mod tests;
 
 pub use challenge::Challenge;
 pub use document::Document;
+use origin::Origin;
+pub use origin::Standing;
 pub use shown::{Lease, TableNow};
 
 use std::sync::Arc;
@@ -26,7 +29,7 @@ use crate::search;
 use crate::sim::action::{Action, ClientId, LatchPoint, Who};
 use crate::sim::event::Answer;
 use crate::sim::setup::{Setup, Watch};
-use crate::sim::step::refusal;
+use crate::sim::step::{refusal, step};
 use crate::sim::world::World;
 use crate::timeline::{MOST_ACTIONS, Moment, Timeline};
 
@@ -56,6 +59,8 @@ pub enum Msg {
     },
     /// An action as it stands in the schedule, typed: what has no button of its own.
     TypeAction(String),
+    /// The next action of the schedule, whatever it is; at its end the next step of the client that acted last.
+    StepOn,
     /// Steps of a client until it is paused, blocked or done.
     Run(ClientId),
     /// The client's next step, with its reply lost.
@@ -178,6 +183,8 @@ enum Change {
     },
     /// The whole text was replaced.
     Replaced { before: Kept, after: Kept },
+    /// A branch was forgotten, which had this place.
+    Forgot { place: usize, branch: Branch },
 }
 
 /// A whole text with its cursor.
@@ -198,13 +205,16 @@ pub struct Session {
     moment: Moment,
     draft: Option<(String, Vec<TextError>)>,
     mismatches: Vec<Mismatch>,
+    /// What stands in the text and cannot work.
+    warnings: Vec<TextError>,
     undo: Vec<Change>,
     redo: Vec<Change>,
     branches: Vec<Branch>,
     /// The text as it was opened, to tell whether it was changed.
     opened: String,
-    /// The text with the schedule of a search that was opened last.
-    found: String,
+    origin: Origin,
+    /// The schedule of a search that was opened last.
+    found: Vec<String>,
     revision: u64,
     /// How many of the first actions the last update left as they were.
     unchanged: usize,
@@ -216,9 +226,12 @@ impl Session {
         let reading = scenario::read(text)?;
         let timeline = replay(&reading);
         let cursor = cursor.unwrap_or(usize::MAX).min(timeline.len());
+        let document = document_of(text, &reading);
         Ok(Session {
-            document: document_of(text, &reading),
+            origin: Origin::of(&reading.title, &document),
+            document,
             mismatches: mismatches(&reading, &timeline),
+            warnings: scenario::warnings(text, &reading),
             moment: timeline.moment(cursor),
             reading: Arc::new(reading),
             timeline,
@@ -228,7 +241,7 @@ impl Session {
             redo: Vec::new(),
             branches: Vec::new(),
             opened: text.to_string(),
-            found: String::new(),
+            found: Vec::new(),
             revision: 0,
             unchanged: 0,
         })
@@ -240,6 +253,10 @@ impl Session {
         let outcome = match msg {
             Msg::GoTo(cursor) => {
                 self.go_to(cursor);
+                Ok(None)
+            }
+            Msg::StepOn if self.cursor < self.timeline.len() => {
+                self.go_to(self.cursor + 1);
                 Ok(None)
             }
             Msg::Undo => self.undo(),
@@ -264,6 +281,10 @@ impl Session {
     fn write(&mut self, msg: Msg) -> Result<Option<String>, String> {
         match msg {
             Msg::Act(action) => self.act(action),
+            Msg::StepOn => {
+                let step = self.step_on().ok_or("no client can take a step now")?;
+                self.act(step)
+            }
             Msg::Type { who, source } => self.type_command(who, source),
             Msg::TypeAction(line) => {
                 let line =
@@ -313,8 +334,14 @@ impl Session {
                 let text = scenario::edit::remove_client(&self.text(), &name)
                     .map_err(|errors| first(&errors))?;
                 let cursor = self.cursor - self.lines_of(client, self.cursor);
-                self.replace(text, cursor)
-                    .map(|()| Some(format!("{name} is removed")))
+                let has_acted = self.lines_of(client, self.timeline.len()) > 0;
+                let kept = has_acted
+                    .then(|| self.keep_branch(format!("{}, before {name} went", self.title())));
+                self.replace(text, cursor)?;
+                Ok(Some(match kept {
+                    Some(kept) => format!("{name} is removed; what was there is kept as “{kept}”"),
+                    None => format!("{name} is removed"),
+                }))
             }
             Msg::RenameClient { client, name } => {
                 let before = self.client_name(client).to_string();
@@ -427,6 +454,14 @@ impl Session {
         &self.mismatches
     }
 
+    /// What stands in the text and cannot work, before the schedule or in a protocol; none of a draft that does not parse.
+    pub fn warnings(&self) -> &[TextError] {
+        match self.draft {
+            Some(_) => &[],
+            None => &self.warnings,
+        }
+    }
+
     /// The branches that are kept, the oldest first.
     pub fn branches(&self) -> &[Branch] {
         &self.branches
@@ -436,6 +471,20 @@ impl Session {
     pub fn set_branches(&mut self, branches: Vec<Branch>) {
         self.branches = branches;
         self.branches.truncate(MOST_BRANCHES);
+    }
+
+    /// Takes over the branches that another page has kept beside this one: by their names, those that are not here with the same text.
+    pub fn keep_others(&mut self, branches: Vec<Branch>) {
+        for branch in branches {
+            let is_here = |kept: &Branch| kept.text == branch.text;
+            if branch.text == self.text() || self.branches.iter().any(is_here) {
+                continue;
+            }
+            self.branches.retain(|kept| kept.name != branch.name);
+            self.branches.push(branch);
+        }
+        let extra = self.branches.len().saturating_sub(MOST_BRANCHES);
+        self.branches.drain(..extra);
     }
 
     /// Grows with every change of text, cursor or branches.
@@ -542,10 +591,21 @@ impl Session {
         self.add(|session| Ok(vec![session.append(action)?]))
     }
 
-    /// Whether the schedule goes on with this very action: doing it again is only to go forward, and begins no branch.
+    /// Whether the schedule goes on with this very action, or with one of its kind that does the same here (`pause A before write`
+    /// where A comes to write next): doing it again is only to go forward, and begins no branch.
     fn is_recorded_next(&self, action: &Action) -> bool {
-        let recorded = self.timeline.entries().get(self.cursor);
-        recorded.is_some_and(|entry| entry.action == *action)
+        let Some(entry) = self.timeline.entries().get(self.cursor) else {
+            return false;
+        };
+        let recorded = &entry.action;
+        let same = recorded == action
+            || is_written_in_several_ways(recorded)
+                && is_written_in_several_ways(action)
+                && client_of(recorded) == client_of(action)
+                && step(self.setup(), self.world(), recorded).0
+                    == step(self.setup(), self.world(), action).0;
+        // What the schedule could not do is done again by nobody.
+        same && entry.refusal().is_none()
     }
 
     /// Adds schedule lines at the cursor as one change. In the past, the whole text is kept as a branch first and the schedule is
@@ -762,6 +822,7 @@ impl Session {
         self.draft = None;
         self.put(text, reading, cursor.unwrap_or(usize::MAX));
         self.opened = self.text();
+        self.origin = Origin::of(&self.reading.title, &self.document);
         let after = self.kept();
         self.remember(Change::Replaced { before, after });
         Ok(said)
@@ -770,7 +831,7 @@ impl Session {
     fn open_found(&mut self, text: &str, cursor: usize) -> Result<Option<String>, String> {
         let reading = scenario::read(text).map_err(|errors| first(&errors))?;
         // One of several schedules that were found is there to be found again.
-        let said = (self.text() != self.found).then(|| {
+        let said = (!self.is_found()).then(|| {
             let title = self.title();
             let name = self.keep_branch(title + ", before the search");
             format!("What was open is kept as “{name}”")
@@ -779,10 +840,23 @@ impl Session {
         self.draft = None;
         self.put(text, reading, cursor);
         self.opened = self.text();
-        self.found = self.text();
+        self.found = self.document.schedule().map(str::to_string).collect();
         let after = self.kept();
         self.remember(Change::Replaced { before, after });
         Ok(said)
+    }
+
+    /// Whether the schedule is the one that a search found and that was opened last.
+    fn is_found(&self) -> bool {
+        !self.found.is_empty() && self.document.schedule().eq(&self.found)
+    }
+
+    /// How the text stands to what its title and its description were written for.
+    pub fn standing(&self) -> Standing {
+        match self.origin.standing(&self.document) {
+            Standing::Branch { .. } if self.is_found() => Standing::Found,
+            standing => standing,
+        }
     }
 
     /// What the text is called: its title, or what it is without one.
@@ -798,6 +872,10 @@ impl Session {
         self.unchanged = 0;
         self.document = document_of(text, &reading);
         self.mismatches = mismatches(&reading, &self.timeline);
+        self.warnings = scenario::warnings(text, &reading);
+        if !self.origin.is_of(&reading.title) {
+            self.origin = Origin::of(&reading.title, &self.document);
+        }
         self.reading = Arc::new(reading);
         self.go_to(cursor);
     }
@@ -836,6 +914,11 @@ impl Session {
                 self.go_to(*cursor);
             }
             Change::Replaced { before, .. } => self.restore(before)?,
+            Change::Forgot { place, branch } => {
+                let place = (*place).min(self.branches.len());
+                self.branches.insert(place, branch.clone());
+                self.revision += 1;
+            }
         }
         self.redo.push(change);
         Ok(None)
@@ -853,6 +936,10 @@ impl Session {
                 self.go_to(usize::MAX);
             }
             Change::Replaced { after, .. } => self.restore(after)?,
+            Change::Forgot { branch, .. } => {
+                self.branches.retain(|kept| kept.name != branch.name);
+                self.revision += 1;
+            }
         }
         self.undo.push(change);
         Ok(None)
@@ -864,7 +951,16 @@ impl Session {
         Ok(())
     }
 
+    /// Keeps what is open as a branch, and gives its name. A text that is kept already is not kept twice.
     fn keep_branch(&mut self, name: String) -> String {
+        let text = self.text();
+        if let Some(place) = self.branches.iter().position(|branch| branch.text == text) {
+            let mut branch = self.branches.remove(place);
+            branch.cursor = self.cursor;
+            let name = branch.name.clone();
+            self.branches.push(branch);
+            return name;
+        }
         let taken = |name: &str| self.branches.iter().any(|branch| branch.name == name);
         let name = match taken(&name) {
             false => name,
@@ -873,11 +969,10 @@ impl Session {
                 .find(|name| !taken(name))
                 .unwrap_or(name),
         };
-        let Kept { text, cursor } = self.kept();
         self.branches.push(Branch {
             name: name.clone(),
             text,
-            cursor,
+            cursor: self.cursor,
         });
         if self.branches.len() > MOST_BRANCHES {
             self.branches.remove(0);
@@ -907,8 +1002,9 @@ impl Session {
             return Err("there is no such branch".to_string());
         }
         let branch = self.branches.remove(place);
-        self.revision += 1;
-        Ok(Some(format!("“{}” is deleted", branch.name)))
+        let said = format!("“{}” is deleted; Undo brings it back", branch.name);
+        self.remember(Change::Forgot { place, branch });
+        Ok(Some(said))
     }
 
     /// How many of the first `until` actions are this client's.
@@ -918,6 +1014,17 @@ impl Session {
             .filter(|entry| client_of(&entry.action) == Some(client))
             .count()
     }
+}
+
+/// Whether the text has several lines for what such an action does.
+fn is_written_in_several_ways(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Pause { .. }
+            | Action::Resume { .. }
+            | Action::Advance { .. }
+            | Action::AdvanceToNextDeadline
+    )
 }
 
 /// The client whose action this is.
@@ -966,6 +1073,12 @@ fn parameters_in_library(protocol: &str) -> Option<String> {
 fn replay(reading: &Reading) -> Timeline {
     let actions = reading.schedule.iter().map(|line| line.action.clone());
     Timeline::replay(reading.setup.clone(), actions)
+}
+
+/// A text as lines, if it parses.
+fn read_document(text: &str) -> Option<Document> {
+    let reading = scenario::read(text).ok()?;
+    Some(document_of(text, &reading))
 }
 
 fn document_of(text: &str, reading: &Reading) -> Document {

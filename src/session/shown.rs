@@ -41,7 +41,7 @@ fn majority(leases: &[Lease], votes: usize) -> Option<Lease> {
         let mut left: Vec<u64> = of_holder
             .map(|lease| lease.remaining.unwrap_or(u64::MAX))
             .collect();
-        left.sort_unstable();
+        crate::sorted::sort(&mut left);
         let remaining = *left.get(left.len().checked_sub(votes)?)?;
         Some(Lease {
             holder: Some(holder),
@@ -241,19 +241,20 @@ impl Session {
         })
     }
 
-    /// The client that a single Step is about: the one whose step the schedule has next, else the one that acted last and can still
-    /// step, else the first that can.
-    pub fn next_actor(&self) -> Option<ClientId> {
+    /// What a single Step does: the next action of the schedule, whatever it is; at its end the next step of the client that acted
+    /// last and can still step, else of the first that can.
+    pub fn step_on(&self) -> Option<Action> {
+        match self.timeline().entries().get(self.cursor()) {
+            Some(entry) => Some(entry.action.clone()),
+            None => self.next_step(self.next_actor()?),
+        }
+    }
+
+    /// The client that acted last and can still step, else the first that can.
+    fn next_actor(&self) -> Option<ClientId> {
         let can_step = |client: &ClientId| {
             self.next_step(*client)
                 .is_some_and(|step| self.why_not(&step).is_none())
-        };
-        let recorded = match self.timeline().entries().get(self.cursor()) {
-            Some(Entry {
-                action: Action::Step { client, .. },
-                ..
-            }) => Some(*client),
-            _ => None,
         };
         let acted = self
             .played()
@@ -270,7 +271,7 @@ impl Session {
                 _ => None,
             });
         let all = (0..self.world().clients.len()).map(ClientId);
-        recorded.into_iter().chain(acted).chain(all).find(can_step)
+        acted.chain(all).find(can_step)
     }
 
     /// The tables at the cursor.

@@ -1,6 +1,6 @@
 //! What a user does on the page, without the page.
 
-use super::{Msg, Notice, Session};
+use super::{Msg, Notice, Session, Standing};
 use crate::property::{Property, Verdict};
 use crate::scenario::Expectation;
 use crate::search::Finds;
@@ -155,6 +155,50 @@ fn acting_in_the_past_keeps_the_old_branch_and_undo_brings_it_back() {
     does(&mut session, Msg::SwitchBranch(0));
     assert_eq!((session.text(), session.cursor()), (whole, 3));
     assert!(session.branches()[0].text.contains("crash A"));
+}
+
+#[test]
+fn a_branch_that_is_deleted_comes_back_and_a_client_that_goes_leaves_one() {
+    let mut session = story("07a-split-acquire", Some(3));
+    let whole = session.text();
+    does(&mut session, Msg::RemoveClient(A));
+    let names = |session: &Session| -> Vec<String> {
+        let names = session.branches().iter().map(|branch| branch.name.clone());
+        names.collect()
+    };
+    let name = "Split acquire: a token that is newer than its lock, before A went";
+    assert_eq!(names(&session), [name]);
+    assert_eq!(session.branches()[0].text, whole);
+    does(&mut session, Msg::DeleteBranch(0));
+    assert!(session.branches().is_empty());
+    does(&mut session, Msg::Undo);
+    assert_eq!(names(&session), [name]);
+    does(&mut session, Msg::Redo);
+    assert!(session.branches().is_empty());
+    does(&mut session, Msg::Undo);
+    does(&mut session, Msg::Undo);
+    assert_eq!(session.text(), whole);
+    // What is kept already is not kept again.
+    does(&mut session, Msg::Act(Action::Crash { client: A }));
+    assert_eq!(names(&session), [name]);
+}
+
+#[test]
+fn the_branches_of_another_page_are_taken_over_once() {
+    let mut session = fresh("07a-split-acquire");
+    let theirs = |text: &str| super::Branch {
+        name: "theirs".to_string(),
+        text: text.to_string(),
+        cursor: 0,
+    };
+    session.keep_others(vec![theirs("client X\n"), theirs(&session.text())]);
+    session.keep_others(vec![theirs("client X\n")]);
+    session.keep_others(vec![theirs("client Y\n")]);
+    assert_eq!(
+        session.branches(),
+        [theirs("client Y\n")],
+        "the latest of this name"
+    );
 }
 
 #[test]
@@ -448,6 +492,7 @@ fn a_search_is_written_into_the_text_and_what_it_finds_is_opened_beside_it() {
     assert_eq!((session.text(), session.cursor()), (text.clone(), 0));
     assert_eq!(session.branches()[0].text, searched);
     assert_eq!(session.search_request(0), request);
+    assert_eq!(session.standing(), Standing::Found);
     does(&mut session, open(&ties[0]));
     let kept = session.branches().len();
     assert_eq!(kept, 1, "one of several that were found is not kept");
@@ -538,19 +583,135 @@ fn a_lock_that_statements_take_is_no_server_s() {
     }
 }
 
-/// A single Step follows the schedule where that goes on with a step.
+/// A single Step follows the schedule, whatever comes next, and begins no branch; at its end somebody goes on.
 #[test]
-fn a_single_step_is_the_recorded_one() {
-    let check = |cursor: usize, next: &str, expected: usize| {
-        let session = story("22-unique-job", Some(cursor));
+fn a_single_step_is_the_recorded_action() {
+    let mut session = story("07a-split-acquire", Some(0));
+    let whole = session.text();
+    let recorded = session.timeline().len();
+    for played in 1..=recorded {
+        does(&mut session, Msg::StepOn);
+        assert_eq!((session.text(), session.cursor()), (whole.clone(), played));
+    }
+    assert!(session.branches().is_empty());
+
+    let check = |cursor: usize, next: &str| {
+        let mut session = story("22-unique-job", Some(cursor));
         assert!(schedule(&session)[cursor].starts_with(next));
-        assert_eq!(session.next_actor(), Some(ClientId(expected)), "{next}");
+        does(&mut session, Msg::GoTo(cursor));
+        let line = crate::scenario::print_action(session.setup(), &session.step_on().unwrap());
+        assert!(line.starts_with(next), "{line}");
     };
-    check(0, "A claim", 0);
+    check(0, "A claim");
     // V could go on, and the schedule lets W step.
-    check(7, "W fetch", 4);
-    // The schedule goes on with the clock: C is the first that can step.
-    check(3, "clock", 2);
+    check(7, "W fetch");
+    check(3, "clock");
+
+    // Nothing is recorded: who acted last goes on, and where it cannot, the first that can.
+    let mut session = fresh("07a-split-acquire");
+    press_step(&mut session, B);
+    does(&mut session, Msg::StepOn);
+    does(
+        &mut session,
+        Msg::Act(Action::Pause {
+            client: B,
+            at: None,
+        }),
+    );
+    does(&mut session, Msg::StepOn);
+    let begun: Vec<String> = schedule(&session);
+    let begun: Vec<&str> = begun.iter().map(|line| &line[..7]).collect();
+    assert_eq!(begun, ["B acqui", "B token", "pause B", "A acqui"]);
+}
+
+/// A card says `pause A`, the story `pause A before token`: where both do the same, pressing it follows the story.
+#[test]
+fn an_action_written_otherwise_is_the_recorded_one() {
+    let check = |before: &str, cursor: usize, action: Action, follows: bool| {
+        let text = crate::scenario::library::story_named("07a-split-acquire").unwrap();
+        let text = text.text.replace("pause A before token", before);
+        let mut session = Session::new(&text, Some(cursor)).unwrap();
+        does(&mut session, Msg::Act(action.clone()));
+        let kept = session.branches().len();
+        assert_eq!(
+            (session.cursor(), kept == 0),
+            (cursor + 1, follows),
+            "{action:?}"
+        );
+    };
+    let pause = |step: Option<usize>| Action::Pause {
+        client: A,
+        at: step.map(LatchPoint::Before),
+    };
+    check("pause A before token", 1, pause(None), true);
+    check("pause A", 1, pause(Some(1)), true);
+    check("pause A before token", 1, pause(Some(2)), false);
+    check(
+        "pause A before token",
+        1,
+        Action::Pause {
+            client: B,
+            at: None,
+        },
+        false,
+    );
+    let resume = |at| Action::Resume { client: A, at };
+    check("pause A before token", 6, resume(None), true);
+    check(
+        "pause A before token",
+        6,
+        resume(Some(LatchPoint::Before(1))),
+        true,
+    );
+    check(
+        "pause A before token",
+        2,
+        Action::AdvanceToNextDeadline,
+        true,
+    );
+    check(
+        "pause A before token",
+        2,
+        Action::Advance {
+            milliseconds: 10_002,
+        },
+        false,
+    );
+}
+
+/// A title speaks of the schedule that it was written for.
+#[test]
+fn a_schedule_that_goes_another_way_is_called_a_branch() {
+    let mut session = story("07a-split-acquire", Some(3));
+    assert_eq!(session.standing(), Standing::Itself);
+    does(&mut session, Msg::Act(Action::Crash { client: A }));
+    assert_eq!(session.standing(), Standing::Branch { after: 3 });
+    let link = Session::new(&session.text(), None).unwrap();
+    assert_eq!(
+        link.standing(),
+        Standing::Branch { after: 3 },
+        "after a reload, too"
+    );
+    does(&mut session, Msg::Undo);
+    assert_eq!(session.standing(), Standing::Itself);
+    does(&mut session, Msg::GoTo(usize::MAX));
+    does(&mut session, Msg::Act(Action::Advance { milliseconds: 1 }));
+    assert_eq!(session.standing(), Standing::Changed);
+    assert_eq!(
+        fresh("07a-split-acquire").standing(),
+        Standing::Branch { after: 0 }
+    );
+
+    let renamed = session.text().replacen("Split acquire", "My acquire", 1);
+    does(&mut session, Msg::Edit(renamed));
+    assert_eq!(session.standing(), Standing::Itself, "a title of one's own");
+    let open = Msg::Open {
+        text: String::new(),
+        cursor: None,
+    };
+    does(&mut session, open);
+    does(&mut session, Msg::Act(Action::Advance { milliseconds: 1 }));
+    assert_eq!(session.standing(), Standing::Itself, "there is no title");
 }
 
 fn challenge(name: &str) -> Session {

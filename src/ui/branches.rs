@@ -11,7 +11,7 @@ use crate::session::{Branch, Msg};
 /// What the dialog shows.
 pub fn view(desk: Desk) -> AnyView {
     let branches = desk.read(|session| {
-        let branches = session.branches().iter().enumerate();
+        let branches = session.branches().iter().enumerate().rev();
         branches
             .map(|(place, branch)| (place as Key, (place, branch.clone())))
             .collect::<Vec<_>>()
@@ -20,7 +20,7 @@ pub fn view(desk: Desk) -> AnyView {
         branches.with(Vec::is_empty).then(|| {
             view! {
                 <p class="empty">
-                    "None yet. When you act in the past, or open another text over changed work, what was there is kept here."
+                    "None yet. When you act in the past, or open another text over changed work, what was there is kept here, the newest first."
                 </p>
             }
         })

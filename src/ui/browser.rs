@@ -7,6 +7,7 @@ use std::cell::RefCell;
 
 use super::view::*;
 use wasm_bindgen::closure::Closure;
+use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
@@ -72,6 +73,7 @@ pub fn keep(kept: &Kept) -> Result<(), String> {
         .map(String::from)
         .unwrap_or_default();
     store(TEXT, &kept.text)?;
+    SEEN.set(Some(kept.text.clone()));
     store(CURSOR, &kept.cursor.to_string())?;
     store(BRANCHES, &branches)?;
     match &kept.draft {
@@ -83,9 +85,19 @@ pub fn keep(kept: &Kept) -> Result<(), String> {
     }
 }
 
+/// The work that another tab has kept since this one last kept its own or began.
+pub fn kept_by_another_tab() -> Option<Kept> {
+    let seen = SEEN.take();
+    let text = stored(TEXT);
+    let is_others = text.is_some() && text != seen;
+    SEEN.set(seen);
+    is_others.then(kept).flatten()
+}
+
 /// The work that was kept; `None` when there is none.
 pub fn kept() -> Option<Kept> {
     let text = stored(TEXT)?;
+    SEEN.set(Some(text.clone()));
     let cursor = stored(CURSOR).and_then(|cursor| cursor.parse().ok());
     Some(Kept {
         text,
@@ -162,6 +174,12 @@ pub fn fragment() -> String {
         .to_string()
 }
 
+/// Whether the address asks for the page as a part of another one: `?embed` before the fragment.
+pub fn is_embedded() -> bool {
+    let search = window().location().search().unwrap_or_default();
+    search == "?embed"
+}
+
 fn storage_of_tab() -> Option<web_sys::Storage> {
     window().session_storage().ok().flatten()
 }
@@ -234,19 +252,25 @@ pub fn on_key(pressed: impl Fn(web_sys::KeyboardEvent) + 'static) {
 /// keeps it.
 pub fn leave_buttons_after_a_pointer() {
     let handler = Closure::<dyn Fn(web_sys::MouseEvent)>::new(|event: web_sys::MouseEvent| {
-        let focused = document()
-            .active_element()
-            .filter(|_| event.detail() > 0)
-            .filter(|element| element.closest("dialog").is_ok_and(|over| over.is_none()))
-            .filter(|element| element.tag_name() == "BUTTON");
-        if let Some(button) =
-            focused.and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok())
-        {
-            let _ = button.blur();
+        if event.detail() > 0 {
+            leave_button();
+            // A dialog that closes gives the focus back to the button that opened it.
+            request_animation_frame(leave_button);
         }
     });
     let _ = window().add_event_listener_with_callback("click", handler.as_ref().unchecked_ref());
     handler.forget();
+}
+
+fn leave_button() {
+    let focused = document()
+        .active_element()
+        .filter(|element| element.closest("dialog").is_ok_and(|over| over.is_none()))
+        .filter(|element| element.tag_name() == "BUTTON");
+    let button = focused.and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok());
+    if let Some(button) = button {
+        let _ = button.blur();
+    }
 }
 
 /// Calls when the page may be about to go: it is hidden or left.
@@ -255,6 +279,17 @@ pub fn on_leave(leaving: impl Fn() + 'static) {
     let function = handler.as_ref().unchecked_ref();
     let _ = window().add_event_listener_with_callback("pagehide", function);
     let _ = document().add_event_listener_with_callback("visibilitychange", function);
+    handler.forget();
+}
+
+/// Calls when the page is about to be printed, and when it has been.
+pub fn on_print(print: impl Fn(bool) + 'static) {
+    let handler = Closure::<dyn Fn(web_sys::Event)>::new(move |event: web_sys::Event| {
+        print(event.type_() == "beforeprint");
+    });
+    for name in ["beforeprint", "afterprint"] {
+        let _ = window().add_event_listener_with_callback(name, handler.as_ref().unchecked_ref());
+    }
     handler.forget();
 }
 
@@ -334,6 +369,11 @@ impl Default for Timer {
     }
 }
 
+/// Calls with what a promise gives; `None` where it is broken.
+fn when_settled(promise: js_sys::Promise, then: Box<dyn FnOnce(Option<JsValue>)>) {
+    leptos::task::spawn_local(async move { then(JsFuture::from(promise).await.ok()) });
+}
+
 /// Copies to the clipboard, and says whether the browser let it.
 pub fn copy(text: String, copied: impl FnOnce(bool) + 'static) {
     let navigator: JsValue = window().navigator().into();
@@ -343,7 +383,7 @@ pub fn copy(text: String, copied: impl FnOnce(bool) + 'static) {
         return copied(false);
     }
     let promise = window().navigator().clipboard().write_text(&text);
-    leptos::task::spawn_local(async move { copied(JsFuture::from(promise).await.is_ok()) });
+    when_settled(promise, Box::new(move |value| copied(value.is_some())));
 }
 
 /// Hands a text to the browser as a file to save.
@@ -362,6 +402,21 @@ pub fn save_file(name: &str, text: &str) -> bool {
     saved.is_ok()
 }
 
+#[wasm_bindgen]
+extern "C" {
+    /// `picture.js` has it.
+    #[wasm_bindgen(catch, js_name = savePicture)]
+    fn picture_as_file(name: &str) -> Result<js_sys::Promise, JsValue>;
+}
+
+/// Hands the picture, as it stands on the page, to the browser as a file to save: an SVG or a PNG, as the name ends.
+pub fn save_picture(name: String, saved: impl FnOnce(bool) + 'static) {
+    match picture_as_file(&name) {
+        Ok(promise) => when_settled(promise, Box::new(move |value| saved(value.is_some()))),
+        Err(_) => saved(false),
+    }
+}
+
 /// The largest file that is read, in bytes.
 pub const MOST_FILE_BYTES: f64 = 4_000_000.0;
 
@@ -373,14 +428,11 @@ pub fn read_file(file: web_sys::File, read: impl FnOnce(Result<String, String>) 
             "{name} is larger than 4 MB, too large for a scenario"
         )));
     }
-    let promise = file.text();
-    leptos::task::spawn_local(async move {
-        let text = JsFuture::from(promise)
-            .await
-            .ok()
-            .and_then(|text| text.as_string());
+    let read_it = move |value: Option<JsValue>| {
+        let text = value.and_then(|text| text.as_string());
         read(text.ok_or_else(|| format!("{name} could not be read")));
-    });
+    };
+    when_settled(file.text(), Box::new(read_it));
 }
 
 /// The element with this id.
@@ -439,6 +491,8 @@ pub fn scroll_to_end(element: web_sys::Element) {
 }
 
 thread_local! {
+    /// The text in the storage when this tab last read or wrote it.
+    static SEEN: RefCell<Option<String>> = const { RefCell::new(None) };
     /// The worker of the search that is under way, and what hears it.
     static SEARCH: RefCell<Option<Seeking>> = const { RefCell::new(None) };
 }

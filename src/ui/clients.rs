@@ -662,15 +662,10 @@ fn buttons_of(session: &Session, client: ClientId) -> Option<Buttons> {
     let step = state.current_step().unwrap_or(0);
     let is_paused = state.paused_at().is_some();
     let is_crashed = state.place == Place::Crashed;
+    let is_over = matches!(state.place, Place::Ended { .. });
     let why_no_step = session.why_not(&Action::Step { client, step });
-    let pause = match is_paused {
-        true => Action::Resume { client, at: None },
-        false => Action::Pause { client, at: None },
-    };
-    let crash = match is_crashed {
-        true => Action::Restart { client },
-        false => Action::Crash { client },
-    };
+    let pause = pause_action(session, client);
+    let crash = crash_action(session, client);
     Some(Buttons {
         name: session.client_name(client).to_string(),
         run: why_no_step.clone(),
@@ -687,7 +682,7 @@ fn buttons_of(session: &Session, client: ClientId) -> Option<Buttons> {
         under_way: under_way(session, client),
         is_paused,
         is_crashed,
-        is_over: matches!(state.place, Place::Ended { .. }),
+        is_over,
     })
 }
 
@@ -725,35 +720,29 @@ fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
         .label("Steps of ".to_string() + &name + " until it is paused, blocked or done")
         .unless(run)
         .sends(desk, Msg::Run(client));
-    let pause = match is_paused {
+    let pausing = match is_paused {
         true => Button::new("Resume")
             .label(say("Resume"))
-            .primary(pause.is_none())
-            .unless(pause)
-            .sends(desk, Msg::Act(Action::Resume { client, at: None })),
-        false => Button::new("Pause")
-            .label("Pause ".to_string() + &name + " where it is")
-            .unless(pause)
-            .sends(desk, Msg::Act(Action::Pause { client, at: None })),
+            .primary(pause.is_none()),
+        false => Button::new("Pause").label(say("Pause") + " where it is"),
     };
-    let crash = match is_crashed {
-        true => Button::new("Restart")
+    let pause = pausing
+        .unless(pause)
+        .does(move || pause_or_resume(desk, client));
+    let crashing = match (is_crashed, is_over) {
+        (true, _) => Button::new("Restart")
             .label(say("Restart"))
-            .primary(crash.is_none())
-            .unless(crash)
-            .sends(desk, Msg::Act(Action::Restart { client })),
-        false => Button::new("Crash")
-            .label(
-                say("Crash")
-                    + if is_over {
-                        ", so that it can start again"
-                    } else {
-                        ""
-                    },
-            )
-            .unless(crash)
-            .sends(desk, Msg::Act(Action::Crash { client })),
+            .primary(crash.is_none()),
+        (false, true) => Button::new("Start again")
+            .label("A crash of ".to_string() + &name + ", whose run is over, and a restart"),
+        (false, false) => Button::new("Crash").label(say("Crash")),
     };
+    let crash = crashing.unless(crash).does(move || {
+        crash_or_restart(desk, client);
+        if is_over {
+            crash_or_restart(desk, client);
+        }
+    });
     let lose = Button::new("Lose reply")
         .label("The next step of ".to_string() + &name + ", with its reply lost on the way")
         .unless(lose)
@@ -799,17 +788,45 @@ pub fn strip(desk: Desk) -> AnyView {
             .primary(can_step)
             .unless(buttons.step)
             .does(move || step_client(desk, client));
-        let (sign, word, action) = match buttons.is_paused {
-            true => ("latch-open", "Resume ", Action::Resume { client, at: None }),
-            false => ("pause", "Pause ", Action::Pause { client, at: None }),
+        let (sign, word) = match buttons.is_paused {
+            true => ("latch-open", "Resume "),
+            false => ("pause", "Pause "),
         };
         let pause = Button::icon_only(sign, word.to_string() + &name)
             .unless(buttons.pause)
-            .sends(desk, Msg::Act(action));
+            .does(move || pause_or_resume(desk, client));
         let class = "strip__client ".to_string() + &hue(client);
         view! { <div class=class>{badge(client, &name, false)}{next.draw(desk)}{pause.draw(desk)}</div> }.into_any()
     };
     view! { <div class="strip" role="group" aria-label="Clients">{list(clients, draw)}</div> }
+}
+
+/// What pausing a client where it is means now: to resume one that is paused.
+fn pause_action(session: &Session, client: ClientId) -> Action {
+    let state = session.world().client(client);
+    match state.is_some_and(|state| state.paused_at().is_some()) {
+        true => Action::Resume { client, at: None },
+        false => Action::Pause { client, at: None },
+    }
+}
+
+/// What crashing a client means now: to restart one that has crashed.
+fn crash_action(session: &Session, client: ClientId) -> Action {
+    let state = session.world().client(client);
+    match state.is_some_and(|state| state.place == Place::Crashed) {
+        true => Action::Restart { client },
+        false => Action::Crash { client },
+    }
+}
+
+/// Pauses the client where it is, or resumes it.
+pub fn pause_or_resume(desk: Desk, client: ClientId) {
+    desk.send(Msg::Act(desk.look(|session| pause_action(session, client))));
+}
+
+/// Crashes the client, or restarts it.
+pub fn crash_or_restart(desk: Desk, client: ClientId) {
+    desk.send(Msg::Act(desk.look(|session| crash_action(session, client))));
 }
 
 /// The client's next step.

@@ -6,6 +6,7 @@ use super::browser;
 use super::controls::{Button, Key, fresh_id, list};
 use super::desk::Desk;
 use super::words;
+use crate::scenario;
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, ClientId, Who};
 use crate::sim::client::protocol::{Argument, Request};
@@ -263,6 +264,7 @@ fn said_by(session: &Session, place: usize, entry: &Entry) -> Option<Said> {
                 Some("Redis has ".to_string() + &command + "; the playground’s store does not.")
             }
             (None, true) => Some("MySQL does; the playground’s database does not.".to_string()),
+            (None, false) if answer.starts_with("(error) ERR unknown command") => meant(typed),
             (None, false) => None,
         },
         name: match who {
@@ -274,6 +276,13 @@ fn said_by(session: &Session, place: usize, entry: &Entry) -> Option<Said> {
         answer,
         is_error,
     })
+}
+
+/// What a word that Redis does not know was perhaps meant to be.
+fn meant(typed: &str) -> Option<String> {
+    let word = typed.split_whitespace().next()?;
+    let meant = scenario::command_meant(word)?;
+    Some("Did you mean ".to_string() + meant + "? Undo takes the line away.")
 }
 
 fn draw(said: Said) -> AnyView {

@@ -232,29 +232,31 @@ pub fn list<T>(
 where
     T: Clone + PartialEq + Send + Sync + 'static,
 {
-    let item = move |key: Key| {
-        items.with(|items| {
-            let item = items.iter().find(|(of, _)| *of == key);
-            item.map(|(_, item)| Held::new(item.clone()))
-        })
+    let held = move || {
+        let held = |(key, item): &(Key, T)| (*key, Held::new(item.clone()));
+        items.with(|items| items.iter().map(held).collect())
     };
     let draw = move |held: &Held| held.look::<T>().map(|item| draw(item.clone()));
-    list_of(
-        Box::new(move || items.with(|items| items.iter().map(|(key, _)| *key).collect())),
-        Arc::new(item),
-        Arc::new(draw),
-    )
+    list_of(Box::new(held), Arc::new(draw))
 }
 
-/// The item of a key, and how it is drawn.
-type Item = dyn Fn(Key) -> Option<Held> + Send + Sync;
+/// The keys and items of a list, and how an item is drawn.
+type Items = dyn Fn() -> Vec<(Key, Held)> + Send + Sync;
 type Draw = dyn Fn(&Held) -> Option<AnyView>;
 
 /// A list of items whose type is hidden, so that the program holds the code of lists once.
-fn list_of(keys: Box<dyn Fn() -> Vec<Key>>, item: Arc<Item>, draw: Arc<Draw>) -> AnyView {
+fn list_of(items: Box<Items>, draw: Arc<Draw>) -> AnyView {
+    let items = Memo::new(items);
+    let keys = move || items.with(|items| items.iter().map(|(key, _)| *key).collect());
     keyed(keys, move |key| {
-        let (item, draw) = (item.clone(), draw.clone());
-        let item = memo(Box::new(move || item(key).unwrap_or_else(|| Held::new(()))));
+        let item = move || {
+            items.with(|items| {
+                let item = items.iter().find(|(of, _)| *of == key);
+                item.map_or_else(|| Held::new(()), |(_, item)| item.clone())
+            })
+        };
+        let draw = draw.clone();
+        let item = memo(Box::new(item));
         (move || item.with(|item| draw(item))).into_any()
     })
 }

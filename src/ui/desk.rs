@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use super::view::*;
+use leptos::prelude::RwSignal as LargeSignal;
 
+use super::guide::Guide;
 use super::picture::Drawing;
 use super::search::Seeking;
 use super::words;
@@ -70,9 +72,9 @@ pub struct Said {
 #[derive(Clone, Copy)]
 pub struct Desk {
     /// The page minus the DOM.
-    pub session: RwSignal<Session>,
+    pub session: LargeSignal<Session>,
     /// The picture of the whole schedule, which grows with it.
-    pub drawing: RwSignal<Drawing>,
+    pub drawing: LargeSignal<Drawing>,
     /// The expectations of the text that are not met at the end of the schedule.
     pub unmet: Memo<Vec<Difference>>,
     /// What was told last.
@@ -81,6 +83,8 @@ pub struct Desk {
     pub tab: RwSignal<Tab>,
     /// Which panel stands below the servers.
     pub dock: RwSignal<Dock>,
+    /// Whether the page stands within another one, and shows the picture, the verdicts and the transport alone.
+    pub embedded: bool,
     /// What lies over the page.
     pub over: RwSignal<Option<Over>>,
     /// Whether the recorded schedule plays.
@@ -89,6 +93,10 @@ pub struct Desk {
     pub search: RwSignal<usize>,
     /// How far a search has come.
     pub seeking: RwSignal<Seeking>,
+    /// The walk that is under way.
+    pub guide: RwSignal<Option<Guide>>,
+    /// Whether the picture is drawn beyond what is seen, for a file or for print.
+    pub whole: RwSignal<bool>,
     /// Why the browser does not keep the work; empty: it does.
     pub not_kept: RwSignal<String>,
 }
@@ -101,18 +109,21 @@ impl Desk {
             words: where_it_stands(&session),
             ..Said::default()
         };
-        let session = RwSignal::new(session);
+        let session = LargeSignal::new(session);
         Desk {
             session,
             unmet: Memo::new(move || session.with(Session::unmet_expectations)),
-            drawing: RwSignal::new(drawing),
+            drawing: LargeSignal::new(drawing),
             said: RwSignal::new(said),
             tab: RwSignal::new(Tab::Picture),
             dock: RwSignal::new(Dock::Properties),
+            embedded: super::browser::is_embedded(),
             over: RwSignal::new(None),
             playing: RwSignal::new(false),
             search: RwSignal::new(0),
             seeking: RwSignal::new(Seeking::default()),
+            guide: RwSignal::new(None),
+            whole: RwSignal::new(false),
             not_kept: RwSignal::new(String::new()),
         }
     }
@@ -134,6 +145,7 @@ impl Desk {
     pub fn send(self, msg: Msg) {
         if matches!(msg, Msg::Open { .. } | Msg::SwitchBranch(_)) {
             super::search::forget(self);
+            self.guide.set(None);
         }
         let stands = |session: &Session| (session.revision(), session.why_not_writable());
         let before = self.look(stands);

@@ -1,4 +1,4 @@
-//! Memos and effects whose values are hidden from Leptos, so that the program holds the code of its reactive graph once, not once
+//! Signals, memos and effects whose values are hidden from Leptos, so that the program holds the code of its reactive graph once, not once
 //! for every type that a panel shows.
 
 use std::any::Any;
@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use leptos::prelude as leptos;
-use leptos::{Get, WithUntracked};
+use leptos::{Get, Set, WithUntracked};
 
 /// A value of any type, which can be compared with others.
 #[derive(Clone)]
@@ -43,6 +43,83 @@ impl Held {
     pub fn look<T: 'static>(&self) -> Option<&T> {
         (*self.0).as_any().downcast_ref()
     }
+}
+
+/// A value that is set, and that others follow. It is looked at and replaced as a whole; what is large and grows, as the session
+/// does, has Leptos's own.
+pub struct RwSignal<T> {
+    held: leptos::RwSignal<Held>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for RwSignal<T> {
+    fn clone(&self) -> RwSignal<T> {
+        *self
+    }
+}
+
+impl<T> Copy for RwSignal<T> {}
+
+impl<T: PartialEq + Send + Sync + 'static> RwSignal<T> {
+    /// A signal with this value.
+    pub fn new(value: T) -> RwSignal<T> {
+        RwSignal {
+            held: signal(Held::new(value)),
+            of: PhantomData,
+        }
+    }
+
+    /// Looks at the value, and follows it.
+    pub fn with<U>(self, look: impl FnOnce(&T) -> U) -> U {
+        look(of_type(&now(self.held)))
+    }
+
+    /// Looks at the value as it is.
+    pub fn with_untracked<U>(self, look: impl FnOnce(&T) -> U) -> U {
+        look(of_type(&as_it_is(self.held)))
+    }
+
+    /// Sets the value, and tells whoever follows.
+    pub fn set(self, value: T) {
+        set(self.held, Held::new(value));
+    }
+}
+
+impl<T: Clone + PartialEq + Send + Sync + 'static> RwSignal<T> {
+    /// The value; who asks follows it.
+    pub fn get(self) -> T {
+        self.with(T::clone)
+    }
+
+    /// The value as it is.
+    pub fn get_untracked(self) -> T {
+        self.with_untracked(T::clone)
+    }
+
+    /// Changes the value, and tells whoever follows.
+    pub fn update(self, change: impl FnOnce(&mut T)) {
+        let mut value = self.get_untracked();
+        change(&mut value);
+        self.set(value);
+    }
+}
+
+// One place each, so that the program holds Leptos's code once.
+
+fn signal(held: Held) -> leptos::RwSignal<Held> {
+    leptos::RwSignal::new(held)
+}
+
+fn now(signal: leptos::RwSignal<Held>) -> Held {
+    signal.get()
+}
+
+fn as_it_is(signal: leptos::RwSignal<Held>) -> Held {
+    signal.with_untracked(Held::clone)
+}
+
+fn set(signal: leptos::RwSignal<Held>, held: Held) {
+    signal.set(held);
 }
 
 /// A value that follows signals, and is known again only when it has changed.

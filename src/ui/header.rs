@@ -6,12 +6,17 @@ use super::browser;
 use super::controls::{Button, icon, prose};
 use super::desk::{Desk, Over};
 use super::share;
-use crate::session::{Msg, Session};
+use super::words;
+use crate::session::{Msg, Session, Standing};
 
 /// The top of the page.
 pub fn header(desk: Desk) -> AnyView {
     let title = desk.read(Session::title);
-    let lesson = desk.read(|session| session.reading().description.clone());
+    let standing = desk.read(Session::standing);
+    let lesson = desk.read(|session| match lesson_now(session.standing()) {
+        Some(lesson) => lesson,
+        None => session.reading().description.clone(),
+    });
     view! {
         <header class="masthead">
             <h1 class="wordmark">
@@ -31,11 +36,50 @@ pub fn header(desk: Desk) -> AnyView {
                 >
                     {icon("library")}
                     <span class="masthead__name">{move || title.get()}</span>
+                    {move || mark(standing.get()).map(|mark| view! { <span class="chip">{mark}</span> })}
                 </button>
                 <span class="masthead__lesson" title=move || lesson.get()>{move || prose(&lesson.get())}</span>
             </div>
-            {tools(desk)}
+            {if desk.embedded { full_page(desk) } else { tools(desk) }}
         </header>
+    }
+}
+
+/// From a page within another one to the whole page.
+fn full_page(desk: Desk) -> AnyView {
+    Button::new("Open in Latchkey")
+        .icon("share")
+        .label("Open this in a tab of its own, with all panels")
+        .does(move || {
+            let _ = window().open_with_url_and_target(&desk.look(share::address_of), "_blank");
+        })
+        .draw(desk)
+}
+
+/// What stands beside the title of a text that is not what the title was written for.
+fn mark(standing: Standing) -> Option<&'static str> {
+    match standing {
+        Standing::Itself => None,
+        Standing::Changed => Some("changed"),
+        Standing::Branch { .. } => Some("a branch"),
+        Standing::Found => Some("found"),
+    }
+}
+
+/// What stands in place of a description that speaks of another schedule.
+fn lesson_now(standing: Standing) -> Option<String> {
+    match standing {
+        Standing::Itself | Standing::Changed => None,
+        Standing::Branch { after: 0 } => {
+            Some("Another schedule than the one of this title.".into())
+        }
+        Standing::Branch { after } => {
+            let actions = words::count(after, "action", "actions");
+            Some("Goes another way than this title’s schedule after ".to_string() + &actions + ".")
+        }
+        Standing::Found => {
+            Some("A schedule that the search found for the clients of this title.".into())
+        }
     }
 }
 
@@ -76,6 +120,9 @@ fn tools(desk: Desk) -> AnyView {
         .icon("share")
         .label("Copy the link to this")
         .does(move || share::share(desk));
+    let export = Button::icon_only("save", "Save, export, embed")
+        .class("button--quiet")
+        .does(move || desk.over.set(Some(Over::Share)));
     let help = Button::icon_only("keys", "Keys and marks (?)")
         .class("button--quiet masthead__help")
         .does(move || desk.over.set(Some(Over::Help)));
@@ -83,7 +130,7 @@ fn tools(desk: Desk) -> AnyView {
         <div class="masthead__tools">
             {steps}
             <span class="masthead__rule"></span>
-            {kept} {new.draw(desk)} {share.draw(desk)}
+            {kept} {new.draw(desk)} {share.draw(desk)} {export.draw(desk)}
             <span class="masthead__rule"></span>
             {help.draw(desk)}
             {themes()}

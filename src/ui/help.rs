@@ -4,12 +4,19 @@ use super::view::*;
 
 use super::controls::{hidden, icon, token};
 
-const KEYS: [(&str, &str); 11] = [
+const KEYS: [(&str, &str); 15] = [
     ("← →", "back and forward one action"),
     ("Home End", "to the start, to the end"),
     ("Space", "play, stop"),
     ("1 … 9", "the next step of that client"),
-    ("S", "the next step of the client that acted last"),
+    ("⇧ 1 … 9", "pause or resume that client"),
+    (
+        "S",
+        "the schedule’s next action; at its end, the next step of the client that acted last",
+    ),
+    ("P", "pause or resume the client that acted last"),
+    ("X", "crash or restart it"),
+    ("C", "the clock to the next deadline"),
     ("U R", "undo, redo"),
     ("↑ ↓", "in the picture: from row to row"),
     ("↑ ↓", "in a console: what was typed before"),

@@ -2,7 +2,7 @@
 
 use super::view::*;
 
-use super::controls::{Button, icon, prose};
+use super::controls::{Button, fresh_id, icon, prose};
 use super::desk::Desk;
 use super::share;
 use crate::scenario::library::{self, Story};
@@ -23,22 +23,43 @@ pub fn view(desk: Desk) -> AnyView {
             _ => groups.push((number, vec![story])),
         }
     }
-    let groups = groups
-        .into_iter()
-        .map(|(number, parts)| group(desk, number, parts, &titles))
-        .collect_view();
     let challenges = library::challenges();
     let challenges = challenges
         .iter()
         .map(|story| entry(desk, number_of(story), None, story, &titles))
         .collect_view();
+    let sought = RwSignal::new(String::new());
+    let shown = move || {
+        let sought = sought.get();
+        let groups = groups.iter();
+        groups
+            .filter_map(|(number, parts)| group(desk, number, parts, &titles, &sought))
+            .collect_view()
+    };
+    let id = fresh_id();
     view! {
-        <ol class="stories">{groups}</ol>
+        <label class="hidden-but-read" for=id.clone()>"Only stories with these words"</label>
+        <input
+            class="field stories__filter"
+            id=id
+            placeholder="Only stories with these words: fence, Redlock, duplicate …"
+            autocomplete="off"
+            on:input=move |event| sought.set(event_target_value(&event).to_ascii_lowercase())
+        />
+        <ol class="stories">{shown}</ol>
         <h3 class="stories__title">"Challenges"</h3>
         <ul class="stories">{challenges}</ul>
         {new.draw(desk)}
     }
     .into_any()
+}
+
+/// Whether the story's name, title or description has all these words, in small letters.
+fn has_words(story: &Story, sought: &str) -> bool {
+    let told = [story.name, &story.title, &story.description]
+        .join(" ")
+        .to_ascii_lowercase();
+    sought.split_whitespace().all(|word| told.contains(word))
 }
 
 /// The number with which the story's name begins, without a leading zero.
@@ -50,13 +71,25 @@ fn number_of(story: &'static Story) -> &'static str {
     story.name[..end].trim_start_matches('0')
 }
 
-fn group(desk: Desk, number: &'static str, parts: Vec<&'static Story>, open: &str) -> AnyView {
+/// The parts of a story that have the words that are sought; `None`: there are none.
+fn group(
+    desk: Desk,
+    number: &'static str,
+    parts: &[&'static Story],
+    open: &str,
+    sought: &str,
+) -> Option<AnyView> {
     let many = parts.len() > 1;
-    let parts = parts.into_iter().enumerate().map(|(place, story)| {
-        let letter = many.then(|| char::from(b'a' + (place % 26) as u8).to_string());
-        entry(desk, number, letter, story, open)
-    });
-    view! { <li class="stories__group"><ul>{parts.collect_view()}</ul></li> }.into_any()
+    let parts = parts.iter().enumerate();
+    let shown = parts.filter(|(_, story)| has_words(story, sought));
+    let shown: Vec<AnyView> = shown
+        .map(|(place, story)| {
+            let letter = many.then(|| char::from(b'a' + (place % 26) as u8).to_string());
+            entry(desk, number, letter, story, open)
+        })
+        .collect();
+    (!shown.is_empty())
+        .then(|| view! { <li class="stories__group"><ul>{shown.into_any()}</ul></li> }.into_any())
 }
 
 fn entry(

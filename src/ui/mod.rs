@@ -16,6 +16,8 @@ mod challenge;
 mod charges;
 mod clients;
 mod console;
+mod export;
+mod guide;
 mod header;
 mod help;
 mod ink;
@@ -60,11 +62,15 @@ pub fn mount() {
     place.set_inner_html("");
     browser::set_theme(&browser::theme());
     mount_page(place, || {
-        let (session, told) = share::begin();
+        let (session, told, is_first) = share::begin();
         let desk = Desk::new(session);
         rescue::watch_over(desk);
         share::follow(desk);
         shortcuts::listen(desk);
+        guide::follow(desk);
+        if is_first && !desk.embedded {
+            guide::tour(desk);
+        }
         let tell = move || {
             // All in one, as a notice takes the place of the one before.
             let is_refused = told
@@ -115,7 +121,7 @@ fn page(desk: Desk) -> AnyView {
     };
     view! {
         {sprite::sprite()}
-        <div class="app" data-tab=tab data-dock=dock>
+        <div class="app" data-tab=tab data-dock=dock data-embedded=desk.embedded.then_some("")>
             {header::header(desk)}
             {phone_tabs(desk)}
             <main class="bench">

@@ -5,9 +5,9 @@ use super::view::*;
 use super::browser;
 use super::controls::Button;
 use super::desk::{Desk, Over};
-use super::{branches, help, library, search, share};
+use super::{branches, help, library, notices, search, share};
 
-/// The one dialog of the page.
+/// The one dialog of the page. What is told while it is open stands within it: a browser draws nothing else above it.
 pub fn over_page(desk: Desk) -> AnyView {
     let dialog = NodeRef::<web_sys::HtmlDialogElement>::new();
     effect(move || {
@@ -53,6 +53,7 @@ pub fn over_page(desk: Desk) -> AnyView {
                     </span>
                 </header>
                 <div class="over__body" tabindex="0">{content}</div>
+                {notices::notice(desk)}
             </div>
         </dialog>
     }

@@ -8,7 +8,7 @@ use wasm_bindgen::JsCast;
 use super::browser;
 use super::clients::strip;
 use super::controls::{Key, list};
-use super::desk::{Desk, Dock, Tab};
+use super::desk::Desk;
 use super::ink::{Ink, Label, Shape, keep_apart, numbers, zigzag};
 use super::properties::tally;
 use super::search::seek;
@@ -82,10 +82,18 @@ struct Window {
 
 /// The panel of the picture.
 pub fn picture(desk: Desk) -> AnyView {
-    let window = RwSignal::new(Window {
+    let seen = RwSignal::new(Window {
         width: 648,
         from: 0,
         to: 1200,
+    });
+    let window = Memo::new(move || match desk.whole.get() {
+        true => Window {
+            from: 0,
+            to: i32::MAX / 4,
+            ..seen.get()
+        },
+        false => seen.get(),
     });
     let body = NodeRef::<web_sys::HtmlDivElement>::new();
     let measure = move || {
@@ -101,9 +109,9 @@ pub fn picture(desk: Desk) -> AnyView {
         if width > 0 {
             let from = (top / BEYOND - 1) * BEYOND;
             let to = ((top + height.min(TALLEST)) / BEYOND + 2) * BEYOND;
-            let seen = Window { width, from, to };
-            if window.get_untracked() != seen {
-                window.set(seen);
+            let now = Window { width, from, to };
+            if seen.get_untracked() != now {
+                seen.set(now);
             }
         }
     };
@@ -210,6 +218,7 @@ pub fn picture(desk: Desk) -> AnyView {
                 {tally(desk)}
                 {seek(desk)}
             </header>
+            {super::guide::band(desk)}
             {move || frozen.get().map(|_| old_text(desk))}
             <div
                 class="picture__scroll panel__body"
@@ -261,10 +270,7 @@ pub fn picture(desk: Desk) -> AnyView {
 }
 
 fn old_text(desk: Desk) -> AnyView {
-    let show = move |_| {
-        desk.dock.set(Dock::Text);
-        desk.tab.set(Tab::Text);
-    };
+    let show = move |_| super::text::show_first_error(desk);
     view! {
         <p class="picture__band">
             "The text does not parse: this shows the last one that did. "

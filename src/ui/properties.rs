@@ -5,7 +5,7 @@ use super::view::*;
 use super::controls::{Key, icon, list, prose, verdict};
 use super::desk::Desk;
 use super::words;
-use crate::property::{Property, Verdict};
+use crate::property::{Break, Property, Verdict};
 use crate::scenario::check::Difference;
 use crate::session::{Mismatch, Msg, Session};
 
@@ -111,12 +111,12 @@ fn draw(desk: Desk, row: Row) -> AnyView {
     } = row;
     let claim =
         (!claim.is_empty()).then(|| view! { " "<span class="property__claim">{claim}</span> });
-    let (class, mark, why, action) = match found {
+    let (class, mark, why, broken) = match found {
         Verdict::Broken(found) => (
             "property property--broken",
             verdict("rejected", "broken".to_string()),
-            found.because,
-            Some(found.action),
+            found.because.clone(),
+            Some(found),
         ),
         Verdict::Holds { because } => (
             "property property--holds",
@@ -136,10 +136,19 @@ fn draw(desk: Desk, row: Row) -> AnyView {
         <li class=class>
             <span title=title>{mark}</span>
             <span class="property__name">{words::sentence(property.sentence())}{claim}</span>
-            <p class="property__why">{prose(&words::sentence(&why))}{action.map(|action| go_to(desk, action))}</p>
+            <p class="property__why">{prose(&words::sentence(&why))}{broken.map(|found| causes(desk, found))}</p>
         </li>
     }
     .into_any()
+}
+
+/// ` action 9 · Why?`, which walks from the causes to that action.
+fn causes(desk: Desk, found: Break) -> AnyView {
+    let action = found.action;
+    view! {
+        {go_to(desk, action)}" · "
+        <button type="button" class="link" title="Walk from its causes to this" on:click=move |_| super::guide::why(desk, &found)>"Why?"</button>
+    }
 }
 
 /// ` action 9`, which moves the cursor to after it.

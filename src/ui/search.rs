@@ -497,21 +497,27 @@ impl Bound {
 const MOST_WORLDS: u64 = 100_000_000;
 
 fn bounds(desk: Desk) -> AnyView {
-    let budgets = Budget::ALL.map(|budget| number(desk, Bound::Budget(budget)));
+    let explained = RwSignal::new("");
+    let budgets = Budget::ALL.map(|budget| number(desk, Bound::Budget(budget), explained));
     let others = [Bound::Faults, Bound::Steps, Bound::Attempts, Bound::Worlds];
-    let others = others.map(|bound| number(desk, bound));
+    let others = others.map(|bound| number(desk, bound, explained));
+    let explanation = move || match explained.get() {
+        "" => "What is not allowed is not tried: choose a bound to read what it allows.",
+        explanation => explanation,
+    };
     view! {
         <fieldset class="search__bounds">
             <legend class="share__note">"At most so many"</legend>
             {budgets.into_iter().collect_view()}
             {others.into_iter().collect_view()}
             {start(desk)}
+            <p class="share__note search__bound--wide" role="status">{explanation}</p>
         </fieldset>
     }
     .into_any()
 }
 
-fn number(desk: Desk, bound: Bound) -> AnyView {
+fn number(desk: Desk, bound: Bound, explained: RwSignal<&'static str>) -> AnyView {
     let value = desk.read(move |session| {
         let number = bound.get(&shown_request(desk.search.get(), session));
         number.map_or(String::new(), |number| number.to_string())
@@ -544,6 +550,7 @@ fn number(desk: Desk, bound: Bound) -> AnyView {
                 inputmode="numeric"
                 autocomplete="off"
                 prop:value=move || { shown.get(); value.get() }
+                on:focus=move |_| explained.set(bound.explanation())
                 on:change=change
             />
         </div>

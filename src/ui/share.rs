@@ -23,13 +23,26 @@ const ONCE_A_SECOND: i32 = 1000;
 const FIRST_STORY: &str = "07a-split-acquire";
 
 /// The extension of scenario files.
-const EXTENSION: &str = ".latchkey";
+pub const EXTENSION: &str = ".latchkey";
 
 /// The link's fragment for what is shown, without the `#`.
 fn fragment_of(session: &Session) -> String {
     link::encode(&session.text(), session.cursor())
         .trim_start_matches('#')
         .to_string()
+}
+
+/// The address of the whole page with this session's link.
+pub fn address_of(session: &Session) -> String {
+    browser::address_with(&fragment_of(session)).replacen("?embed", "", 1)
+}
+
+/// The markup that shows the session within another page.
+pub fn embedding(session: &Session) -> String {
+    let address = address_of(session).replacen('#', "?embed#", 1);
+    "<iframe src=\"".to_string()
+        + &address
+        + "\" width=\"720\" height=\"560\" title=\"Latchkey\"></iframe>"
 }
 
 /// Copies the link; a long one opens the dialog, which offers the file first.
@@ -88,6 +101,7 @@ pub fn view(desk: Desk) -> AnyView {
         <label class="share__note" for=id.clone()>"The link, "{note}{advice}</label>
         <input class="field share__link" id=id readonly value=address on:focus=select_all />
         <div class="share__row">{copy.draw(desk)}</div>
+        {super::export::view(desk)}
     }
     .into_any()
 }
@@ -98,15 +112,20 @@ fn select_all(event: web_sys::FocusEvent) {
 
 /// Saves the text as a file that is named after its title.
 pub fn save_file(desk: Desk) {
-    let name = desk.look(|session| file_name(&session.title()));
-    match browser::save_file(&name, &desk.look(Session::edited_text)) {
-        true => desk.say("Saved as ".to_string() + &name),
+    let name = desk.look(|session| file_name(&session.title(), EXTENSION));
+    save_as(desk, &name, &desk.look(Session::edited_text));
+}
+
+/// Saves a text as a file of this name.
+pub fn save_as(desk: Desk, name: &str, text: &str) {
+    match browser::save_file(name, text) {
+        true => desk.say("Saved as ".to_string() + name),
         false => desk.refuse("The browser did not let the page save a file"),
     }
 }
 
 /// `A stalls: between SET and INCR` becomes `a-stalls-between-set-and-incr.latchkey`.
-fn file_name(title: &str) -> String {
+pub fn file_name(title: &str, end: &str) -> String {
     let mut name = String::new();
     for letter in title.chars() {
         // Of the letters beyond ASCII all but punctuation and signs.
@@ -121,7 +140,7 @@ fn file_name(title: &str) -> String {
             break;
         }
     }
-    name.trim_end_matches('-').to_string() + EXTENSION
+    name.trim_end_matches('-').to_string() + end
 }
 
 /// Opens a file that was chosen or dropped.
@@ -189,6 +208,9 @@ fn fragment_for_address(session: &Session) -> String {
 }
 
 fn write_address(desk: Desk, new_entry: bool) {
+    if desk.embedded {
+        return;
+    }
     let fragment = desk.look(fragment_for_address);
     if fragment != browser::fragment() {
         browser::write_address(&fragment, new_entry);
@@ -196,7 +218,21 @@ fn write_address(desk: Desk, new_entry: bool) {
     browser::set_title(&(desk.look(Session::title) + " · Latchkey"));
 }
 
+/// What another tab's work is called among the branches.
+const OF_ANOTHER_TAB: &str = "The work of another tab";
+
 fn keep(desk: Desk) {
+    if desk.embedded {
+        return;
+    }
+    if let Some(theirs) = browser::kept_by_another_tab() {
+        let mut branches: Vec<Branch> = theirs.branches.into_iter().map(branch).collect();
+        if !is_in_library(&theirs.text) {
+            let name = OF_ANOTHER_TAB.to_string();
+            branches.push(branch((name, theirs.text, theirs.cursor)));
+        }
+        desk.session.update(|session| session.keep_others(branches));
+    }
     let kept = desk.look(|session| Kept {
         text: session.text(),
         draft: session.draft().map(str::to_string),
@@ -249,6 +285,7 @@ pub fn follow(desk: Desk) {
         open_address(desk);
     });
     browser::on_drop(move |file| open_file(desk, file));
+    browser::on_print(move |begins| desk.whole.set(begins));
 }
 
 /// Opens what the address holds, beside what is open.
@@ -274,11 +311,12 @@ fn open_address(desk: Desk) {
     }
 }
 
-/// What the page begins with: the link, else the work that was kept, else the first story; and what to tell about it.
-pub fn begin() -> (Session, Vec<Notice>) {
+/// What the page begins with: the link, else the work that was kept, else the first story; what to tell about it;
+/// and whether it is the first story.
+pub fn begin() -> (Session, Vec<Notice>, bool) {
     let mut told = Vec::new();
     browser::catch_up();
-    let kept = browser::kept();
+    let kept = browser::kept().filter(|_| !browser::is_embedded());
     let stopped = browser::it_stopped();
     let linked = match browser::fragment() {
         fragment if fragment.is_empty() => None,
@@ -326,20 +364,21 @@ pub fn begin() -> (Session, Vec<Notice>) {
         };
         told.push(Notice::Said(kept.to_string()));
     }
-    let mut session = linked.or(own).unwrap_or_else(first_session);
-    session.set_branches(
-        branches
-            .into_iter()
-            .map(|(name, text, cursor)| Branch { name, text, cursor })
-            .collect(),
-    );
+    let chosen = linked.or(own);
+    let is_first = chosen.is_none();
+    let mut session = chosen.unwrap_or_else(first_session);
+    session.set_branches(branches.into_iter().map(branch).collect());
     if let Some(draft) = kept
         .and_then(|kept| kept.draft)
         .filter(|_| !has_linked && !stopped)
     {
         session.update(Msg::Edit(draft));
     }
-    (session, told)
+    (session, told, is_first)
+}
+
+fn branch((name, text, cursor): (String, String, usize)) -> Branch {
+    Branch { name, text, cursor }
 }
 
 fn open_link(fragment: &str) -> Result<Session, String> {
@@ -360,22 +399,22 @@ fn first_session() -> Session {
     let session = Session::new(text, None).or_else(|_| Session::new("", None));
     let mut session = session.expect("the empty text parses");
     if let Some(action) = session.claims_broken_at() {
-        session.update(Msg::GoTo(action + 1));
+        session.update(Msg::GoTo(action));
     }
     session
 }
 
 #[cfg(test)]
 mod tests {
-    use super::file_name;
+    use super::{EXTENSION, file_name};
 
     #[test]
     fn files_are_named_after_their_titles() {
         assert_eq!(
-            file_name("A stalls: between SET and INCR"),
+            file_name("A stalls: between SET and INCR", EXTENSION),
             "a-stalls-between-set-and-incr.latchkey"
         );
-        assert_eq!(file_name("…"), ".latchkey");
-        assert_eq!(file_name("Größe 10 %"), "größe-10.latchkey");
+        assert_eq!(file_name("…", EXTENSION), ".latchkey");
+        assert_eq!(file_name("Größe 10 %", EXTENSION), "größe-10.latchkey");
     }
 }

@@ -1,14 +1,13 @@
 //! Keys for what is done most often. They rest while a field, a button or the slider has the focus.
 
-use super::view::*;
 use web_sys::KeyboardEvent;
 
 use super::browser;
-use super::clients::step_client;
+use super::clients::{crash_or_restart, pause_or_resume, step_client};
 use super::desk::{Desk, Over};
 use super::transport;
-use crate::session::{Msg, Session};
-use crate::sim::action::ClientId;
+use crate::session::{Msg, client_of};
+use crate::sim::action::{Action, ClientId};
 
 /// Listens to keys.
 pub fn listen(desk: Desk) {
@@ -38,26 +37,36 @@ fn press(desk: Desk, event: &KeyboardEvent) -> bool {
         "l" | "L" => desk.over.set(Some(Over::Library)),
         "f" | "F" => desk.over.set(Some(Over::Search)),
         "?" => desk.over.set(Some(Over::Help)),
-        "s" | "S" => step_next(desk),
-        key => return step_numbered(desk, key),
+        "s" | "S" => desk.send(Msg::StepOn),
+        "p" | "P" => pause_or_resume(desk, last_actor(desk)),
+        "x" | "X" => crash_or_restart(desk, last_actor(desk)),
+        "c" | "C" => desk.send(Msg::Act(Action::AdvanceToNextDeadline)),
+        _ => return press_number(desk, event),
     }
     true
 }
 
-fn step_next(desk: Desk) {
-    match desk.look(Session::next_actor) {
-        Some(client) => step_client(desk, client),
-        None => desk.refuse("No client can take a step now"),
-    }
+/// The client that acted last; before anybody did, the first.
+fn last_actor(desk: Desk) -> ClientId {
+    desk.look(|session| {
+        let mut acted = session.played().rev();
+        acted.find_map(|entry| client_of(&entry.action))
+    })
+    .unwrap_or(ClientId(0))
 }
 
-fn step_numbered(desk: Desk, key: &str) -> bool {
-    let place = key
-        .parse::<usize>()
-        .ok()
-        .filter(|number| (1..=9).contains(number))
-        .map(|number| number - 1);
-    let Some(place) = place else { return false };
-    step_client(desk, ClientId(place));
+/// A digit steps the client of this number, with Shift it pauses or resumes it.
+fn press_number(desk: Desk, event: &KeyboardEvent) -> bool {
+    // With Shift the key itself is another sign on every keyboard.
+    let code = event.code();
+    let digit = code.strip_prefix("Digit").or(code.strip_prefix("Numpad"));
+    let number = digit.and_then(|digit| digit.parse::<usize>().ok());
+    let Some(place) = number.and_then(|number| number.checked_sub(1)) else {
+        return false;
+    };
+    match event.shift_key() {
+        true => pause_or_resume(desk, ClientId(place)),
+        false => step_client(desk, ClientId(place)),
+    }
     true
 }

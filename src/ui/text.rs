@@ -208,7 +208,14 @@ pub fn tools(desk: Desk) -> AnyView {
 pub fn show_line(desk: Desk, line: usize) {
     desk.dock.set(Dock::Text);
     desk.tab.set(Tab::Text);
-    scroll_to(line, 18.0);
+    // The panel that comes up shows the cursor's line first.
+    request_animation_frame(move || request_animation_frame(move || scroll_to(line, 18.0)));
+}
+
+/// Shows the first line that is wrong.
+pub fn show_first_error(desk: Desk) {
+    let line = desk.look(|session| session.errors().first().map(|error| error.line));
+    show_line(desk, line.unwrap_or(1));
 }
 
 fn scroll_to(line: usize, height: f64) {
@@ -311,6 +318,7 @@ enum Mark {
     Met,
     Differs,
     Error,
+    Warning,
     Cursor,
 }
 
@@ -341,7 +349,8 @@ fn rows_of(
             block = word;
         }
         let number = place + 1;
-        let error = session.errors().iter().find(|error| error.line == number);
+        let mut told = session.errors().iter().chain(session.warnings());
+        let error = told.find(|error| error.line == number);
         let pieces = highlight::pieces(line, block);
         let pieces = match error {
             Some(error) => highlight::mark_wrong(pieces, error.column, error.length),
@@ -380,7 +389,12 @@ fn mark_of(session: &Session, number: usize, line: &str, is_unmet: bool) -> Mark
         .expectations
         .iter()
         .any(|expectation| expectation.line == number);
+    let is_warned = session
+        .warnings()
+        .iter()
+        .any(|warning| warning.line == number);
     match (differs || is_unmet, is_cursor) {
+        _ if is_warned => Mark::Warning,
         (true, _) => Mark::Differs,
         (false, true) => Mark::Cursor,
         (false, false) if action.is_some() && line.contains("=>") || is_expectation => Mark::Met,
@@ -401,6 +415,7 @@ fn draw_number((line, mark): (usize, Mark)) -> AnyView {
         Mark::Met => ("text__line text__line--met", Some("tick")),
         Mark::Differs => ("text__line text__line--differs", Some("cross")),
         Mark::Error => ("text__line text__line--error", Some("cross")),
+        Mark::Warning => ("text__line text__line--differs", Some("stale")),
         Mark::Cursor => ("text__line text__line--cursor", Some("step")),
     };
     let sign = sign.map_or_else(|| view! { <span></span> }.into_any(), icon);
@@ -445,16 +460,20 @@ fn draw_piece(piece: Piece) -> AnyView {
 
 /// Under the text: what is wrong with it, or that nothing is.
 fn state(desk: Desk) -> AnyView {
-    let errors = desk.read(|session| session.errors().to_vec());
+    let told = desk.read(|session| match session.warnings() {
+        [] => session.errors().to_vec(),
+        warnings => warnings.to_vec(),
+    });
+    let is_good = desk.read(|session| session.errors().is_empty());
     let state = Memo::new(move || {
         desk.session
             .with(|session| state_in_words(session, desk.unmet.with(Vec::len)))
     });
     let show = move || {
-        let errors = errors.get();
-        if errors.is_empty() {
-            return view! { <p class="text__fine">{state.get()}</p> }.into_any();
-        }
+        let errors = told.get();
+        let state = is_good
+            .get()
+            .then(|| view! { <p class="text__fine">{state.get()}</p> });
         let more = errors.len().saturating_sub(MOST_ERRORS);
         let more = (more > 0).then(|| view! { <li>"and "{more}" more"</li> });
         let shown = errors.into_iter().take(MOST_ERRORS).map(move |error| {
@@ -465,7 +484,7 @@ fn state(desk: Desk) -> AnyView {
                 </li>
             }
         });
-        view! { <ul>{shown.collect_view()}{more}</ul> }.into_any()
+        view! { {state} <ul>{shown.collect_view()}{more}</ul> }
     };
     view! { <div class="text__errors" id="text-state" role="status">{show}</div> }
 }
@@ -479,7 +498,10 @@ fn state_in_words(session: &Session, unmet: usize) -> String {
         .count();
     let expectations = session.reading().expectations.len();
     let differing = session.mismatches().len();
-    let mut parts = vec!["No errors.".to_string()];
+    let mut parts = vec![match session.warnings().len() {
+        0 => "No errors.".to_string(),
+        some => words::count(some, "line", "lines") + " cannot work, see below.",
+    }];
     if differing > 0 {
         parts.push(words::count(differing, "line goes", "lines go") + " otherwise than written.");
     } else if replies > 0 {

@@ -2,21 +2,24 @@
 
 use super::view::*;
 
-use super::browser::Timer;
-use super::clients::step_client;
+use super::browser::{self, Timer};
 use super::controls::{Button, fresh_id, hue_number};
 use super::desk::Desk;
 use super::words;
-use crate::session::{MOST_ADVANCE, Msg, Session};
+use crate::scenario;
+use crate::session::{MOST_ADVANCE, Msg, Session, client_of};
 use crate::sim::action::{Action, ClientId, Who};
 use crate::sim::event::Fact;
 use crate::timeline::Entry;
 
-/// The most ticks that are drawn above the slider; of a longer schedule, every so manieth place shows its gravest action.
-const MOST_TICKS: usize = 120;
+/// How many pixels a tick above the slider takes up; where there is less room, every so manieth place shows its gravest action.
+const TICK: i32 = 10;
 
 /// How long one action stays when the schedule plays at single speed, in milliseconds.
 const ONE_ACTION: u32 = 1200;
+
+/// The longest name on the button, in letters.
+const LONGEST_NAME: usize = 12;
 
 const SPEEDS: [(&str, u32, u32); 5] = [
     ("½×", 1, 2),
@@ -42,14 +45,16 @@ struct Where {
     cursor: usize,
     len: usize,
     now: u64,
-    next: Option<(ClientId, String, String)>,
+    /// The name of who takes the next step, where it is a client, and the line of it.
+    next: Option<(String, String)>,
     frozen: Option<String>,
 }
 
 fn where_now(session: &Session) -> Where {
-    let next = session.next_actor().and_then(|client| {
-        let label = session.step_label(client)?.to_string();
-        Some((client, session.client_name(client).to_string(), label))
+    let next = session.step_on().map(|action| {
+        let name = client_of(&action).map_or("", |client| session.client_name(client));
+        let line = scenario::print_action(session.setup(), &action);
+        (words::shortened(name, LONGEST_NAME), line)
     });
     Where {
         cursor: session.cursor(),
@@ -85,12 +90,19 @@ fn buttons(desk: Desk) -> AnyView {
         view! { {start.draw(desk)} {back.draw(desk)} }
     };
     let step = move || {
-        let Where { next, frozen, .. } = place.get();
+        let Where {
+            next,
+            frozen,
+            cursor,
+            len,
+            ..
+        } = place.get();
+        let frozen = frozen.filter(|_| cursor == len);
         let button = match next {
-            Some((client, name, label)) => Button::new("Step ".to_string() + &name)
-                .label("The next step: ".to_string() + &name + " " + &label + " (S)")
+            Some((name, line)) => Button::new("Step ".to_string() + &name)
+                .label("The next step: ".to_string() + &line + " (S)")
                 .unless(frozen)
-                .does(move || step_client(desk, client)),
+                .sends(desk, Msg::StepOn),
             None => Button::new("Step")
                 .unless(frozen.or_else(|| Some("No client can take a step now".to_string()))),
         };
@@ -247,9 +259,9 @@ fn tick_of(entry: &Entry) -> Tick {
 }
 
 /// The ticks: after which action each stands, and what it shows.
-fn ticks_of(session: &Session) -> Vec<(usize, Tick)> {
+fn ticks_of(session: &Session, most: usize) -> Vec<(usize, Tick)> {
     let entries = session.timeline().entries();
-    let each = entries.len().div_ceil(MOST_TICKS).max(1);
+    let each = entries.len().div_ceil(most).max(1);
     let ticks = entries
         .chunks(each)
         .enumerate()
@@ -272,7 +284,16 @@ fn scrub(desk: Desk) -> AnyView {
             session.world().now,
         )
     });
-    let ticks = desk.read(|session| (session.timeline().len(), ticks_of(session)));
+    let most = RwSignal::new(60_usize);
+    let strip = NodeRef::<web_sys::HtmlDivElement>::new();
+    effect(move || {
+        if let Some(strip) = strip.get() {
+            browser::on_width(&strip, move |width, _| {
+                most.set((width / TICK).max(1) as usize)
+            });
+        }
+    });
+    let ticks = desk.read(move |session| (session.timeline().len(), ticks_of(session, most.get())));
     let draw = move || {
         let (len, ticks) = ticks.get();
         ticks
@@ -297,7 +318,7 @@ fn scrub(desk: Desk) -> AnyView {
         }
     };
     view! {
-        <div class="scrub">
+        <div class="scrub" node_ref=strip>
             <svg class="scrub__ticks" aria-hidden="true">{draw}</svg>
             <input
                 class="scrub__slider"

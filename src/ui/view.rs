@@ -9,15 +9,15 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use leptos::prelude::{LocalStorage, RenderEffect, untrack};
+use leptos::prelude::{LocalStorage, RenderEffect, RwSignal as LargeSignal, untrack};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{Element, Event, Node};
 
-pub use super::follow::{Memo, effect, effect_with_last};
+pub use super::follow::{Memo, RwSignal, effect, effect_with_last};
 pub use latchkey_markup::view;
 pub use leptos::prelude::{
-    Get, GetUntracked, GetValue, Owner, RwSignal, Set, SetValue, StoredValue, Track, Update, With,
+    Get, GetUntracked, GetValue, Owner, Set, SetValue, StoredValue, Track, Update, With,
     WithUntracked, WithValue, document, event_target, event_target_value, request_animation_frame,
     set_timeout, window,
 };
@@ -59,7 +59,7 @@ pub enum Given {
     /// A listener.
     Listener(Listen),
     /// Who wants to know the element.
-    Reference(RwSignal<Option<Element>, LocalStorage>),
+    Reference(LargeSignal<Option<Element>, LocalStorage>),
 }
 
 /// The value of an attribute.
@@ -112,7 +112,7 @@ pub fn keyed(
 
 /// An element of the page, as soon as there is one.
 pub struct NodeRef<E> {
-    element: RwSignal<Option<Element>, LocalStorage>,
+    element: LargeSignal<Option<Element>, LocalStorage>,
     of: std::marker::PhantomData<fn() -> E>,
 }
 
@@ -134,7 +134,7 @@ impl<E> NodeRef<E> {
     /// A reference to an element that is still to come.
     pub fn new() -> NodeRef<E> {
         NodeRef {
-            element: RwSignal::new_local(None),
+            element: LargeSignal::new_local(None),
             of: std::marker::PhantomData,
         }
     }

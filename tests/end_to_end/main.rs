@@ -15,6 +15,7 @@
 //! inside a server. After the test the browser's own findings count too: an error on its console, or
 //! a request to anywhere but the page's folder, fails the test.
 
+mod beside_others;
 mod browser;
 mod building;
 mod file_server;
@@ -53,6 +54,7 @@ fn all_tests() -> Vec<Test> {
         troubles::TESTS,
         searching::TESTS,
         trust::TESTS,
+        beside_others::TESTS,
     ]
     .concat()
 }

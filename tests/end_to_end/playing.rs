@@ -4,16 +4,61 @@ use crate::Test;
 use crate::browser::Browser;
 use crate::visitor::Visitor;
 
-pub const TESTS: &[Test] = &[(
-    "plays_a_story_to_its_stale_write_and_shares_it",
-    plays_and_shares,
-)];
+pub const TESTS: &[Test] = &[
+    (
+        "plays_a_story_to_its_stale_write_and_shares_it",
+        plays_and_shares,
+    ),
+    ("follows_a_story_by_step_alone", follows_by_step_alone),
+    ("acts_by_keys_alone", acts_by_keys),
+];
+
+const STORY: &str = "Split acquire: a token that is newer than its lock";
 
 const STALE: &str = "a stale write is never accepted after a newer holder's write";
 
+fn follows_by_step_alone(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.opens_story(STORY);
+    visitor.sees_cursor(0, 12);
+    let text = visitor.text();
+    for played in 1..=12 {
+        browser.click(".transport__step");
+        visitor.sees_cursor(played, 12);
+    }
+    // A story says `pause A before token` where the card says `pause A`.
+    visitor.presses("To the start (Home)");
+    visitor.press_step("A");
+    visitor.presses_of("A", "Pause");
+    visitor.sees_cursor(2, 12);
+    assert_eq!(visitor.text(), text, "nothing was left");
+    assert_eq!(browser.count(".masthead__title .chip"), 0);
+    visitor.presses_of("A", "Crash");
+    visitor.sees_cursor(3, 3);
+    browser.wait_for_text(".masthead__title .chip", "a branch");
+}
+
+fn acts_by_keys(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.opens_story(STORY);
+    let keys = ["s", "p", "c", "2", "x", "x", "!"];
+    for key in keys {
+        browser.press(key);
+    }
+    visitor.sees_schedule(&[
+        "A acquire => OK",
+        "pause A before token",
+        "clock +10001ms",
+        "B acquire => OK",
+        "crash B",
+        "restart B",
+        "resume A",
+    ]);
+}
+
 fn plays_and_shares(browser: &Browser) {
     let visitor = Visitor::opens(browser, "");
-    visitor.opens_story("Split acquire: a token that is newer than its lock");
+    visitor.opens_story(STORY);
     visitor.presses("To the start (Home)");
     visitor.sees_cursor(0, 12);
     visitor.sees_writes(&[]);

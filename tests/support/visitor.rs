@@ -246,6 +246,7 @@ impl Visitor {
         let id = label.get_attribute("for").unwrap();
         let field = self.one(&format!("[id='{id}']"));
         js_sys::Reflect::set(&field, &"value".into(), &value.into()).unwrap();
+        tell(&field, "input");
         tell(&field, "change");
         self.waits().await;
     }

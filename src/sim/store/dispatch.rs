@@ -69,6 +69,11 @@ fn admit(run: &mut Run<'_>, argv: &[Vec<u8>]) -> Result<Admitted, String> {
     Ok(Admitted::Run(command))
 }
 
+/// The error with which the store answers these arguments, whatever it holds: no such command, or too many or too few arguments.
+pub fn why_never(argv: &[Vec<u8>]) -> Option<String> {
+    find(argv).err()
+}
+
 /// The command that these arguments call, subcommands resolved and arguments counted.
 fn find(argv: &[Vec<u8>]) -> Result<&'static Command, String> {
     let name = argv.first().map_or(&[][..], Vec::as_slice);

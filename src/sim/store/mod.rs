@@ -69,6 +69,7 @@ use run::Run;
 use scripting::Scripts;
 
 pub use arguments::{Argument, ArgumentError, quote_argument, split_arguments};
+pub use dispatch::why_never;
 pub use hashes::Hash;
 pub use keyspace::KeyState;
 pub use lists::List;

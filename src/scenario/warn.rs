@@ -1,0 +1,222 @@
+//! What can be read and cannot work: a step that its server answers with an error whatever the schedule is, and a script that Lua
+//! does not compile. Told beside the line before anything runs; the text is no less a scenario for it.
+
+use crate::sim::client::protocol::{Argument, Pattern, Request, Step};
+use crate::sim::database::{Database, DatabaseInput, SqlError, SqlReply, Statement, Value};
+use crate::sim::store::{self, lua::Script};
+use crate::sim::time::START_OF_WALL_CLOCK;
+use crate::sim::world::{World, connection_of};
+
+use super::error::{Errors, Place, nearest, quoted};
+use super::layout::Lines;
+use super::request::STATEMENTS;
+use super::{Reading, TextError, Who};
+
+/// The statements that give a schedule tables and columns which are not there before it.
+const DEFINITIONS: [&str; 4] = ["CREATE", "ALTER", "DROP", "RENAME"];
+
+/// MySQL's numbers of the errors that do not depend on what is in the rows: an unknown column, table or function, and more or fewer
+/// values than columns.
+const WHATEVER_IS_IN_IT: [u16; 4] = [1054, 1146, 1305, 1136];
+
+/// What stands in the text and cannot work, in the order of the text. A step that says what an error means is meant to fail.
+pub fn warnings(text: &str, reading: &Reading) -> Vec<TextError> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut errors = Errors::new(&lines);
+    let database = database(reading);
+    for (protocol, layout) in reading
+        .setup
+        .protocols
+        .iter()
+        .zip(&reading.layout.protocols)
+    {
+        for (step, place) in protocol.steps.iter().zip(&layout.steps) {
+            let wrong = why_never(&step.request, database.as_ref());
+            if let Some((message, offset)) = wrong.filter(|_| !expects_an_error(step)) {
+                let place = place_in(step, *place, offset, &lines);
+                errors.add::<()>(place, message, "");
+            }
+        }
+    }
+    for (name, place) in &reading.layout.scripts {
+        let source = reading.setup.scripts.get(name);
+        if let Some(message) = source.and_then(|source| Script::parse(source).err()) {
+            let line = place.first + line_of(&message);
+            let end = lines.get(line - 1).map_or(0, |line| line.len());
+            errors.add::<()>(Place::within(line, 0, end), message, "");
+        }
+    }
+    errors.finish()
+}
+
+/// The command or the first word of a statement that was perhaps meant; `None`: there is such a command, or none is near.
+pub fn command_meant(word: &str) -> Option<&'static str> {
+    let commands = store::all_commands().map(|command| command.name);
+    let known: Vec<&str> = commands.chain(STATEMENTS).collect();
+    nearest(word, &known).filter(|near| !near.eq_ignore_ascii_case(word))
+}
+
+fn expects_an_error(step: &Step) -> bool {
+    let mut clauses = step.clauses.iter();
+    clauses.any(|clause| matches!(clause.pattern, Pattern::Error(_) | Pattern::Else))
+}
+
+/// The database before the schedule; `None` where something in the text may give it other tables and columns.
+fn database(reading: &Reading) -> Option<Database> {
+    let defines = |request: &Request| match request {
+        Request::Database(Ok(statement)) => {
+            let word = statement
+                .source()
+                .split_whitespace()
+                .next()
+                .unwrap_or_default();
+            DEFINITIONS
+                .iter()
+                .any(|other| word.eq_ignore_ascii_case(other))
+        }
+        _ => false,
+    };
+    let is_fixed = !reading.requests().any(defines);
+    is_fixed.then(|| World::new(&reading.setup).0.database)
+}
+
+/// Why a server can only answer this with an error, and at which byte of a statement.
+fn why_never(request: &Request, database: Option<&Database>) -> Option<(String, usize)> {
+    match request {
+        Request::Store(_, arguments) => Some((why_no_command(arguments)?, 0)),
+        Request::Database(Err(error)) => {
+            let offset = error.offset.unwrap_or_default() as usize;
+            Some((error.to_string(), offset))
+        }
+        Request::Database(Ok(statement)) => {
+            let error = tried(statement, database?.clone())?;
+            let is_certain = WHATEVER_IS_IN_IT.contains(&error.code);
+            is_certain.then(|| (error.to_string(), 0))
+        }
+        _ => None,
+    }
+}
+
+fn why_no_command(arguments: &[Argument]) -> Option<String> {
+    let word = |argument: &Argument| match argument {
+        Argument::Literal(bytes) => bytes.clone(),
+        _ => b"1".to_vec(),
+    };
+    let argv: Vec<Vec<u8>> = arguments.iter().map(word).collect();
+    if let [Argument::Literal(name), Argument::Literal(source), ..] = arguments
+        && name.to_ascii_uppercase().starts_with(b"EVAL")
+        && !name.to_ascii_uppercase().starts_with(b"EVALSHA")
+    {
+        return Script::parse(source).err();
+    }
+    if let Some(command) = store::left_out(&argv) {
+        return Some(format!(
+            "Redis has {command}; the playground's store does not"
+        ));
+    }
+    let why = store::why_never(&argv)?.trim_end().to_string();
+    let meant = command_meant(&String::from_utf8_lossy(argv.first()?));
+    Some(match meant {
+        Some(meant) => format!("{why} (did you mean {}?)", quoted(meant)),
+        None => why,
+    })
+}
+
+/// What the database answers to a statement whose variables are NULL, where that is an error.
+fn tried(statement: &Statement, mut database: Database) -> Option<SqlError> {
+    let variables = statement.variables().iter();
+    let parameters: Vec<(String, Value)> =
+        variables.map(|name| (name.clone(), Value::Null)).collect();
+    let input = DatabaseInput::Statement {
+        connection: connection_of(Who::Operator),
+        statement,
+        parameters: &parameters,
+        now: START_OF_WALL_CLOCK,
+    };
+    match database.apply(input).replies.into_iter().next_back()?.1 {
+        SqlReply::Error(error) => Some(error),
+        _ => None,
+    }
+}
+
+/// Where this byte of a step's request stands, to the end of its line.
+fn place_in(step: &Step, place: Lines, offset: usize, lines: &[&str]) -> Place {
+    let mut before = 0;
+    let mut number = place.first;
+    for source in &step.source {
+        let stands = |line: &usize| {
+            lines
+                .get(*line - 1)
+                .is_some_and(|text| text.contains(source))
+        };
+        number = (number..=place.last).find(stands).unwrap_or(number);
+        if offset <= before + source.len() {
+            let line = lines.get(number - 1).copied().unwrap_or_default();
+            let start = line.find(source.as_str()).unwrap_or(0);
+            return Place::within(number, start + offset - before, start + source.len());
+        }
+        before += source.len() + 1;
+        number += 1;
+    }
+    Place::within(place.first, 0, 0)
+}
+
+/// The line of a script that `user_script:3: ...` names; 0 where it names none.
+fn line_of(message: &str) -> usize {
+    let rest = message.strip_prefix("user_script:").unwrap_or_default();
+    rest.split(':')
+        .next()
+        .and_then(|line| line.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{library, read};
+
+    /// The warnings of story 7 with this in place of that.
+    fn warned(change: (&str, &str)) -> Vec<String> {
+        let text = library::story_named("07a-split-acquire").unwrap().text;
+        assert!(text.contains(change.0), "{}", change.0);
+        let text = text.replacen(change.0, change.1, 1);
+        let found = warnings(&text, &read(&text).unwrap());
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_cannot_work_is_told_at_its_line() {
+        let all = [
+            ("token: INCR fence:sku-1", "token: INRC fence:sku-1"),
+            ("token: INCR fence:sku-1", "token: INCR fence:sku-1 2"),
+            ("token: INCR fence:sku-1", "token: XADD fence:sku-1 * a 1"),
+            ("SET qty = qty - 1", "SET qyt = qty - 1"),
+            ("UPDATE inventory", "UPDATE inventry"),
+            ("AND qty >= 1", "AND AND qty >= 1"),
+            (
+                "return redis.call('DEL', KEYS[1])",
+                "return redis.call('DEL', KEYS[1]",
+            ),
+        ];
+        let told = all.map(|change| warned(change).join("; "));
+        let expected = [
+            "line 23, column 10: ERR unknown command 'INRC', with args beginning with: 'fence:sku-1' (did you mean `INCR`?)",
+            "line 23, column 10: ERR wrong number of arguments for 'incr' command",
+            "line 23, column 10: Redis has XADD; the playground's store does not",
+            "line 25, column 10: ERROR 1054 (42S22): Unknown column 'qyt' in 'field list'",
+            "line 25, column 10: ERROR 1146 (42S02): Table 'test.inventry' doesn't exist",
+            "line 26, column 31: ERROR 1064 (42000): You have an error in your SQL syntax; check the manual that corresponds to your MySQL \
+             server version for the right syntax to use near 'AND qty >= 1 AND fence_token < {token}' at line 2",
+            "line 12, column 1: user_script:4: ')' expected (to close '(' at line 3) near 'end'",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn no_story_is_warned_of() {
+        for story in library::stories() {
+            let found = warnings(story.text, &read(story.text).unwrap());
+            assert_eq!(found, [], "{}", story.name);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Beside others: two tabs leave each other's work alone, a page within another page keeps to itself, and what leaves the page for an
+//! article or a review is what it shows.
+
+use crate::Test;
+use crate::browser::Browser;
+use crate::visitor::Visitor;
+use latchkey::link;
+use serde_json::json;
+
+pub const TESTS: &[Test] = &[
+    ("keeps_the_work_of_two_tabs", keeps_both),
+    (
+        "stands_within_another_page_and_keeps_to_itself",
+        is_embedded,
+    ),
+    ("exports_as_a_remark_and_as_a_picture", exports),
+];
+
+fn keeps_both(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.begins_anew();
+    visitor.adds_client("split-acquire");
+    visitor.waits_a_moment();
+    // Another tab keeps its work in the same storage.
+    browser.execute(
+        "localStorage.setItem('latchkey.text', '# Theirs\\n\\nclient Z\\n'); localStorage.setItem('latchkey.cursor', '0');",
+        &json!([]),
+    );
+    visitor.press_step("A");
+    visitor.waits_a_moment();
+    visitor.reloads();
+    visitor.sees_schedule(&["A acquire => OK"]);
+    visitor.presses("What was kept when you acted in the past or opened something else");
+    browser.wait_for_text(".over__body", "The work of another tab");
+}
+
+fn is_embedded(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.begins_anew();
+    visitor.adds_client("split-acquire");
+    visitor.waits_a_moment();
+    let kept = "return localStorage.getItem('latchkey.text')";
+    let before = browser.execute(kept, &json!([]));
+    let text = "# Within\n\nclient A\n\nschedule\n  clock +1ms\n";
+    let visitor = Visitor::opens(browser, &format!("?embed{}", link::encode(text, 0)));
+    browser.wait_for_text(".masthead__name", "Within");
+    let hidden = "return [...document.querySelectorAll('.clients, .side, .wordmark')].every(it => it.offsetParent === null)";
+    assert_eq!(browser.execute(hidden, &json!([])), json!(true));
+    browser.click(".transport__step");
+    visitor.sees_cursor(1, 1);
+    visitor.waits_a_moment();
+    assert_eq!(
+        browser.execute(kept, &json!([])),
+        before,
+        "the work of the whole page is left alone"
+    );
+    browser.wait_for_text(".masthead", "Open in Latchkey");
+}
+
+fn exports(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.opens_story("Split acquire: a token that is newer than its lock");
+    visitor.presses("Save, export, embed");
+    let choose = |words: &str| browser.click(&format!(".over option[value='{words}']"));
+    let shown = || browser.value_of(".over textarea");
+    choose("2");
+    browser.wait_until("the remark is there", |_| {
+        shown().contains("```mermaid\nsequenceDiagram")
+    });
+    choose("5");
+    browser.wait_until("the command is there", |_| {
+        shown().ends_with(".latchkey --to pytest")
+    });
+    for (place, end) in [("0", ".svg"), ("1", ".png")] {
+        choose(place);
+        visitor.presses("Save the picture");
+        visitor.hears(&format!("{end}"));
+    }
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Called by Trunk after every build: joins a release build's style sheets into one, in the page's order. Compressed, one is a quarter
+# smaller than ten, and it is one request. A debug build keeps them apart. By hand: tools/join_styles.sh FOLDER.
+set -eu
+
+[ $# = 1 ] || [ "$TRUNK_PROFILE" = release ] || exit 0
+
+cd "${1:-$TRUNK_STAGING_DIR}"
+link='<link rel="stylesheet" href="\./\([a-z]*-[0-9a-f]*\.css\)"[^>]*>'
+files=$(grep -o "$link" index.html | sed "s|$link|\1|")
+[ -n "$files" ] || {
+    echo "join_styles: found no style sheets in index.html" >&2
+    exit 1
+}
+# The names hold digits and letters alone, and stand one on a line.
+# shellcheck disable=SC2086
+cat $files >all.css
+name="style-$(sha256sum all.css | cut -c 1-16).css"
+mv all.css "$name"
+# shellcheck disable=SC2086
+rm $files
+sed "s|$link||g; s|</head>|<link rel=\"stylesheet\" href=\"./$name\">&|" index.html >index.html.new
+mv index.html.new index.html
