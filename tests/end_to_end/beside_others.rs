@@ -65,7 +65,7 @@ fn exports(browser: &Browser) {
     let shown = || browser.value_of(".over textarea");
     choose("2");
     browser.wait_until("the remark is there", |_| {
-        shown().contains("```mermaid\nsequenceDiagram")
+        shown().contains("\nsequenceDiagram\n")
     });
     choose("5");
     browser.wait_until("the command is there", |_| {
