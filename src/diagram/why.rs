@@ -75,8 +75,11 @@ mod tests {
     use crate::scenario::library;
     use crate::timeline::Timeline;
 
+    /// A property, how it is broken, and what led to it: actions with their sentences.
+    type Why = (Property, Break, Vec<(usize, String)>);
+
     /// The story's breaks with what led to each.
-    fn whys(text: &str) -> Vec<(Property, Break, Vec<(usize, String)>)> {
+    fn whys(text: &str) -> Vec<Why> {
         let reading = crate::scenario::read(text).unwrap();
         let actions = reading.schedule.iter().map(|line| line.action.clone());
         let timeline = Timeline::replay(reading.setup.clone(), actions);

@@ -74,6 +74,6 @@ fn exports(browser: &Browser) {
     for (place, end) in [("0", ".svg"), ("1", ".png")] {
         choose(place);
         visitor.presses("Save the picture");
-        visitor.hears(&format!("{end}"));
+        visitor.hears(end);
     }
 }
