@@ -247,12 +247,7 @@ impl Language for JavaScript {
     }
 
     fn call(&self, call: &Call<'_>, shape: Shape, indent: usize, asker: Asker<'_>) -> Laid {
-        let of = |server: &str| match asker {
-            Asker::Protocol => server.to_owned(),
-            Asker::Console(me) => format!("{me}.{server}"),
-            Asker::SetUp => format!("operator.{server}"),
-        };
-        let (redis, mysql) = (of("redis"), of("mysql"));
+        let (redis, mysql) = (asker.of("redis"), asker.of("mysql"));
         let given = |one: &[Argument]| arguments(self, one);
         match call {
             Call::Set {

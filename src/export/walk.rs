@@ -1039,6 +1039,17 @@ pub(super) enum Asker<'s> {
     SetUp,
 }
 
+impl Asker<'_> {
+    /// Its connection to a server, in languages where protocols are handed theirs and everybody else has it as a member.
+    pub fn of(self, server: &str) -> String {
+        match self {
+            Asker::Protocol => server.to_owned(),
+            Asker::Console(me) => format!("{me}.{server}"),
+            Asker::SetUp => format!("operator.{server}"),
+        }
+    }
+}
+
 /// A phrase with its words, as code that may be broken where `¦` stands.
 pub(super) fn laid_phrase(phrase: &str, words: &[(&str, &str)]) -> Laid {
     let mut pieces: Vec<String> = phrase
