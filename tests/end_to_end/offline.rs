@@ -68,7 +68,7 @@ impl Published {
 
 /// What the browser says of the page's service worker.
 #[track_caller]
-fn has_worker(browser: &Browser, which: &str) -> bool {
+pub fn has_worker(browser: &Browser, which: &str) -> bool {
     let script = "return navigator.serviceWorker.getRegistration()
         .then(it => Boolean(it?.[arguments[0]]) && !it.installing)";
     browser.execute(script, &json!([which])) == json!(true)

@@ -2,6 +2,7 @@
 
 use crate::Test;
 use crate::browser::{Browser, keys};
+use crate::offline::has_worker;
 use crate::visitor::Visitor;
 use latchkey::link;
 use serde_json::json;
@@ -136,11 +137,7 @@ fn never_markup(browser: &Browser) {
 
 fn asks_for_nothing(browser: &Browser) {
     let visitor = Visitor::opens(browser, "");
-    browser.wait_until("the page is kept", |browser| {
-        let kept =
-            "return navigator.serviceWorker.getRegistration().then(it => Boolean(it?.active))";
-        browser.execute(kept, &json!([])) == json!(true)
-    });
+    browser.wait_until("the page is kept", |browser| has_worker(browser, "active"));
     let before = browser.requests().len();
     visitor.opens_story(STORY);
     visitor.goes_forward(3);
