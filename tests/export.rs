@@ -123,6 +123,17 @@ fn every_story_can_be_exported_to_every_format() {
 }
 
 #[test]
+fn no_text_ends_a_remark_of_java_or_is_read_as_an_escape() {
+    let text = "# It */ ends \\u002a early.\n# And \\\\u0022 goes */ on.\n\nprotocol p\n  read: GET \"\\\\u0022*/\"\n\nclient A: p\n\nschedule\n  A read\n";
+    let java = exported(text, Format::Junit, Options::default()).unwrap();
+    let (remark, code) = java.split_once("*/").unwrap();
+    assert!(code.starts_with("\n\nimport "), "{code}");
+    assert!(code.contains("redis.get(\"\\\\u0022*/\")"), "{code}");
+    assert!(remark.contains("It * / ends \\\\u002a early."), "{remark}");
+    assert!(remark.contains("And \\\\u0022 goes * / on."), "{remark}");
+}
+
+#[test]
 fn what_cannot_be_exported_is_refused_with_a_reason() {
     let head = "table t (id INT PRIMARY KEY, n INT)\n  1, 1\n\nprotocol p\n  begin: BEGIN\n  write: UPDATE t SET n = 2 WHERE id = 1\n  commit: COMMIT\n\nclient A, B: p\n\nschedule\n  A begin\n";
     let refused = [

@@ -10,6 +10,7 @@ mod mariadb;
 mod plain_redis;
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -110,11 +111,10 @@ fn timeline(story: &Story) -> Timeline {
 
 /// What the file of a story's export is called.
 fn file_name(story: &Story, format: Format) -> String {
-    // PHPUnit finds a class by its file, and the class is called by the title.
-    format.file_name(if format == Format::Phpunit {
-        &story.title
-    } else {
-        story.name
+    // PHPUnit and Java find a class by its file, and the class is called by the title.
+    format.file_name(match format {
+        Format::Phpunit | Format::Junit => &story.title,
+        _ => story.name,
     })
 }
 
@@ -167,6 +167,15 @@ fn broken(format: Format) -> BTreeSet<String> {
         .collect()
 }
 
+/// A program that is run in a folder, and told where the servers are.
+fn program(name: impl AsRef<OsStr>, folder: &Path, environment: &Environment) -> Command {
+    let mut command = Command::new(name);
+    command
+        .current_dir(folder)
+        .envs(environment.iter().cloned());
+    command
+}
+
 /// Runs a language's tests; gives what it printed.
 fn output_of(mut command: Command) -> String {
     let output = command
@@ -211,12 +220,10 @@ fn tools() -> PathBuf {
 }
 
 fn pytest(folder: &Path, environment: &Environment) -> String {
-    let mut command = Command::new(tools().join("python/bin/pytest"));
+    let mut command = program(tools().join("python/bin/pytest"), folder, environment);
     command
         .args(["-q", "-rA", "--tb=short", "-p", "no:cacheprovider"])
-        .arg(folder)
-        .current_dir(folder);
-    command.envs(environment.iter().cloned());
+        .arg(folder);
     output_of(command)
 }
 
@@ -237,7 +244,7 @@ fn pytest_runs_every_story() {
 }
 
 fn vitest(folder: &Path, environment: &Environment) -> String {
-    let mut command = Command::new("node");
+    let mut command = program("node", folder, environment);
     command.arg(tools().join("node/node_modules/vitest/vitest.mjs"));
     // One after the other: they share the names of keys and tables.
     command
@@ -248,11 +255,8 @@ fn vitest(folder: &Path, environment: &Environment) -> String {
             "--reporter=verbose",
             "--root",
         ])
-        .arg(folder);
-    command
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .envs(environment.iter().cloned());
+        .arg(folder)
+        .env("NO_COLOR", "1");
     output_of(command)
 }
 
@@ -274,30 +278,34 @@ fn vitest_runs_every_story() {
 
 fn phpunit(folder: &Path, environment: &Environment) -> String {
     let log = folder.join("log.xml");
-    let mut command = Command::new("phpunit");
-    command
-        .arg("--log-junit")
-        .arg(&log)
-        .arg(folder)
-        .current_dir(folder)
-        .envs(environment.iter().cloned());
+    let mut command = program("phpunit", folder, environment);
+    command.arg("--log-junit").arg(&log).arg(folder);
     output_of(command) + &std::fs::read_to_string(log).unwrap_or_default()
 }
 
-/// The files that PHPUnit's log does not say have passed.
-fn not_passed_by_phpunit(output: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+/// The files that a log in JUnit's XML does not say have passed; a case says somewhere in its head what `mark` makes of a file.
+fn not_passed_by_log(
+    output: &str,
+    names: &BTreeSet<String>,
+    mark: &dyn Fn(&str) -> String,
+) -> BTreeSet<String> {
     let passed = |name: &&String| {
+        let mark = mark(name);
         let mut cases = output
             .split("<testcase ")
             .skip(1)
             .filter_map(|case| case.split("</testsuite>").next());
         !cases.any(|case| {
-            case.contains(&format!("/{name}\""))
-                && !case.contains("<failure")
-                && !case.contains("<error")
+            let head = case.split('>').next().unwrap_or_default();
+            head.contains(&mark) && !case.contains("<failure") && !case.contains("<error")
         })
     };
     names.iter().filter(passed).cloned().collect()
+}
+
+/// The files that PHPUnit's log does not say have passed.
+fn not_passed_by_phpunit(output: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    not_passed_by_log(output, names, &|name| format!("/{name}\""))
 }
 
 #[test]
@@ -342,13 +350,11 @@ fn cargo(folder: &Path, environment: &Environment) -> String {
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.args(["--edition", "2024", "--check"]).arg(&main);
     assert_eq!(output_of(rustfmt), "", "not as rustfmt writes it");
-    let mut command = Command::new("cargo");
+    let mut command = program("cargo", folder, environment);
     command
         .args(["test", "--locked", "--color", "never"])
         .args(["--", "--test-threads=1"])
-        .current_dir(folder)
-        .env("CARGO_TARGET_DIR", tools().join("cargo/target"))
-        .envs(environment.iter().cloned());
+        .env("CARGO_TARGET_DIR", tools().join("cargo/target"));
     let output = output_of(command);
     assert!(!output.contains("warning: "), "{output}");
     output
@@ -401,12 +407,10 @@ fn go(folder: &Path, environment: &Environment) -> String {
     let mut gofmt = Command::new("gofmt");
     gofmt.arg("-d").arg(folder);
     assert_eq!(output_of(gofmt), "", "not as gofmt writes it");
-    let mut command = Command::new("go");
+    let mut command = program("go", folder, environment);
     command
         .args(["test", "-v", "-count=1", "."])
-        .current_dir(folder)
-        .env("GOPROXY", "off")
-        .envs(environment.iter().cloned());
+        .env("GOPROXY", "off");
     output_of(command)
 }
 
@@ -425,6 +429,61 @@ fn not_passed_by_go(output: &str, names: &BTreeSet<String>) -> BTreeSet<String> 
 #[ignore = "needs Go and its driver for MySQL; ./check has them"]
 fn go_runs_every_story() {
     check(Format::Go, &go, &not_passed_by_go);
+}
+
+/// Debian's archives of Java classes that the tests need.
+const JARS: [&str; 8] = [
+    "apiguardian-api",
+    "junit-jupiter-api",
+    "junit-jupiter-engine",
+    "junit-platform-commons",
+    "junit-platform-console-standalone",
+    "mariadb-java-client",
+    "opentest4j",
+    "picocli",
+];
+
+/// Every file is compiled without a warning, and all of them run by JUnit in one Java. Jedis is the one in tests/exported/java.
+fn junit(folder: &Path, environment: &Environment) -> String {
+    let jars = JARS.map(|jar| format!("/usr/share/java/{jar}.jar"));
+    let path = format!("classes:{}", jars.join(":"));
+    let mut sources: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    sources.sort();
+    let mut javac = program("javac", folder, environment);
+    javac
+        .args([
+            "-encoding",
+            "UTF-8",
+            "-Xlint:all,-path,-processing,-serial,-try,-varargs",
+            "-d",
+            "classes",
+        ])
+        .args(["-proc:none", "-cp", &path, "-sourcepath"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exported/java"))
+        .args(sources);
+    assert_eq!(output_of(javac), "", "what javac says");
+    let mut java = program("java", folder, environment);
+    java.args(["-cp", &path, "org.junit.platform.console.ConsoleLauncher"])
+        .args(["--scan-classpath", "classes", "--details", "none"])
+        .args(["--reports-dir", "reports"]);
+    let log = folder.join("reports/TEST-junit-jupiter.xml");
+    output_of(java) + &std::fs::read_to_string(log).unwrap_or_default()
+}
+
+/// The files that JUnit's log does not say have passed.
+fn not_passed_by_junit(output: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    not_passed_by_log(output, names, &|name| {
+        format!("classname=\"{}\"", name.trim_end_matches(".java"))
+    })
+}
+
+#[test]
+#[ignore = "needs Java, JUnit and a driver for MySQL; ./check has them"]
+fn junit_runs_every_story() {
+    check(Format::Junit, &junit, &not_passed_by_junit);
 }
 
 /// The function with this name, as it is written in Python.

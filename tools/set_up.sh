@@ -234,6 +234,13 @@ set_up_go_clients() {
     [ -d /usr/share/gocode/src/github.com/go-sql-driver/mysql ] || apt_install golang-github-go-sql-driver-mysql-dev
 }
 
+# Jedis is not in Debian: tests/exported/java stands in for it.
+set_up_java_clients() {
+    set_up_packages javac=default-jdk-headless || return 1
+    [ -e /usr/share/java/junit-platform-console.jar ] || apt_install junit5 || return 1
+    [ -e /usr/share/java/mariadb-java-client.jar ] || apt_install libmariadb-java
+}
+
 set_up_exports() {
-    set_up_python_clients && set_up_node_clients && set_up_php_clients && set_up_go_clients
+    set_up_python_clients && set_up_node_clients && set_up_php_clients && set_up_go_clients && set_up_java_clients
 }

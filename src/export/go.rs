@@ -62,7 +62,7 @@ const TABLES: Tables = Tables {
         raise: "runtime.Goexit()",
         runs: ["{me}.runs(func(steps *steps) { ", " })"],
         together: ["runTogether(", ")"],
-        called: "",
+        called: "{name}",
         seen: ["expected := []saw{", "{", "}", "}"],
         commands: ["", ""],
         settings: [

@@ -20,6 +20,8 @@ pub(super) enum Style {
     Black,
     /// As prettier does: one to a line.
     OneEach,
+    /// As google-java-format does: behind what is assigned first, then as black does, with what closes behind the last item.
+    Google,
     /// As rustfmt does: one to a line, with shorter lines for arguments, and what awaits on lines of its own.
     Rustfmt,
 }
@@ -66,6 +68,9 @@ pub(super) fn laid_out(
     tab: usize,
     style: Style,
 ) -> String {
+    if style == Style::Google {
+        return google(code, indent, behind, width);
+    }
     let blanks = " ".repeat(indent);
     let flat = code.flat();
     let fits = |text: &str, indent: usize| indent + text.chars().count() <= width;
@@ -135,6 +140,51 @@ pub(super) fn laid_out(
     }
     out.push_str(&format!("\n{blanks}{}{behind}", code.close));
     out
+}
+
+/// How much deeper google-java-format sets what a line goes on with.
+const GOES_ON: usize = 4;
+
+fn google(code: &Code, indent: usize, behind: &str, width: usize) -> String {
+    let (blanks, deeper) = (" ".repeat(indent), indent + GOES_ON);
+    let flat = format!("{blanks}{}{behind}", code.flat());
+    if !code.is_long() && flat.chars().count() <= width {
+        return flat;
+    }
+    if let Some((head, rest)) = assigned(&code.open) {
+        let rest = Code {
+            open: rest.to_owned(),
+            ..code.clone()
+        };
+        return format!("{blanks}{head}\n{}", google(&rest, deeper, behind, width));
+    }
+    let Some((last, first)) = code.items.split_last() else {
+        return flat;
+    };
+    let close = format!("{}{behind}", code.close);
+    let items: Vec<String> = code.items.iter().map(Code::flat).collect();
+    let together = format!("{}{}{close}", " ".repeat(deeper), items.join(", "));
+    let mut lines = vec![format!("{blanks}{}", code.open)];
+    if !code.items.iter().any(Code::is_long) && together.chars().count() <= width {
+        lines.push(together);
+    } else {
+        let first = first.iter().map(|item| google(item, deeper, ",", width));
+        lines.extend(first);
+        lines.push(google(last, deeper, &close, width));
+    }
+    lines.join("\n")
+}
+
+/// What stands before `=` or `->`, and what behind it.
+fn assigned(open: &str) -> Option<(&str, &str)> {
+    let is_name = |name: &str| !name.contains(['"', '.']);
+    [" = ", " -> "].into_iter().find_map(|sign| {
+        let (name, rest) = open.split_once(sign)?;
+        (is_name(name) && !rest.is_empty()).then(|| {
+            let head = &open[..open.len() - rest.len()];
+            (head.trim_end(), rest)
+        })
+    })
 }
 
 /// How long rustfmt lets arguments, and whole chains of calls, become on one line.

@@ -1,7 +1,7 @@
 //! A scenario as a test for real servers, in the reader's own language; and as a picture or a remark for a review.
 //!
 //! ```text
-//! Reading, Timeline ──► Plan ──► walk ──► python, vitest, phpunit, rust, go: a text in `texts/`, tables, and the language's idiom
+//! Reading, Timeline ──► Plan ──► walk ──► python, vitest, phpunit, rust, go, junit: a text in `texts/`, tables, and the language's idiom
 //!                        │         │ the way through a plan, the same in all languages
 //!                        │         │ template: a file's text with conditions, and places where things are written
 //!                        │ routine: each protocol as loops, conditions and returns
@@ -15,6 +15,7 @@
 
 mod claim;
 mod go;
+mod junit;
 mod layout;
 mod markdown;
 mod mermaid;
@@ -59,16 +60,19 @@ pub enum Format {
     Rust,
     /// A test for `go test`, with go-redis and go-sql-driver.
     Go,
+    /// A test for JUnit 5, with Jedis and JDBC.
+    Junit,
 }
 
 impl Format {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Format; 9] = [
+    pub const ALL: [Format; 10] = [
         Format::Pytest,
         Format::Vitest,
         Format::Phpunit,
         Format::Rust,
         Format::Go,
+        Format::Junit,
         Format::Mermaid,
         Format::Markdown,
         Format::Promela,
@@ -87,13 +91,19 @@ impl Format {
             Format::Phpunit => "phpunit",
             Format::Rust => "rust",
             Format::Go => "go",
+            Format::Junit => "junit",
         }
     }
 
     /// Whether it is a test for real servers.
     pub fn is_test(self) -> bool {
         match self {
-            Format::Pytest | Format::Vitest | Format::Phpunit | Format::Rust | Format::Go => true,
+            Format::Pytest
+            | Format::Vitest
+            | Format::Phpunit
+            | Format::Rust
+            | Format::Go
+            | Format::Junit => true,
             Format::Mermaid | Format::Markdown | Format::Promela | Format::Tla => false,
         }
     }
@@ -116,6 +126,7 @@ impl Format {
             Format::Phpunit => format!("{}.php", phpunit::class_name(scenario)),
             Format::Rust => format!("{}.rs", words::snake(scenario)),
             Format::Go => format!("{}_test.go", words::snake(scenario)),
+            Format::Junit => format!("{}.java", junit::class_name(scenario)),
         }
     }
 
@@ -160,6 +171,7 @@ pub fn export(
         Format::Phpunit => phpunit::print(&plan()?, options),
         Format::Rust => rust::print(&plan()?, options),
         Format::Go => go::print(&plan()?, options),
+        Format::Junit => junit::print(&plan()?, options),
         Format::Mermaid => mermaid::print(reading, timeline),
         Format::Markdown => markdown::print(text, reading, timeline),
         Format::Promela => promela::print(&model::model(reading)?),

@@ -59,7 +59,7 @@ const TABLES: Tables = Tables {
         raise: "throw {reply}",
         runs: ["{me}->runs(", ");"],
         together: ["$this->runTogether(", ");"],
-        called: "",
+        called: "{name}",
         seen: ["$this->assertSame([", "[", "]", "], $seen);"],
         commands: ["", ";"],
         settings: [

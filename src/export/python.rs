@@ -67,7 +67,7 @@ const TABLES: Tables = Tables {
         raise: "raise {reply}",
         runs: ["{me}.runs(", ")"],
         together: ["run_together(", ")"],
-        called: "",
+        called: "{name}",
         seen: ["assert seen == [", "(", ")", "]"],
         commands: ["", ""],
         settings: [

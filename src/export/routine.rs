@@ -14,6 +14,11 @@ use crate::timeline::Timeline;
 use super::Refusal;
 use super::words::{done, words};
 
+/// Whether a loop begins with the request whose reply is called so.
+pub(super) fn is_sent_first(body: &[Code<'_>], name: &str) -> bool {
+    matches!(body.first(), Some(Code::Send(send)) if send.reply == name)
+}
+
 /// One attempt of a protocol.
 pub(super) struct Routine<'a> {
     /// The protocol.

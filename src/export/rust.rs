@@ -9,7 +9,7 @@ use super::claim::Replies;
 use super::layout::{Code as Laid, Style, leaf, list};
 use super::plan::{Move, OPERATOR, Part, Plan};
 use super::request::Call;
-use super::routine::{Code, Routine, Send, Shape};
+use super::routine::{Code, Routine, Send, Shape, is_sent_first};
 use super::walk::{
     Asker, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
 };
@@ -68,7 +68,7 @@ const TABLES: Tables = Tables {
         raise: "return Err({reply})",
         runs: ["{me}.runs(|steps| ", ").await;"],
         together: ["tokio::join!(", ");"],
-        called: "",
+        called: "{name}",
         seen: ["let expected = [", "saw(", ")", "];"],
         commands: ["", ""],
         settings: [
@@ -214,11 +214,11 @@ impl Language for Rust {
     }
 
     fn declare(&self, name: &str, inside: &Code<'_>) -> Option<String> {
-        let name = variable(name);
-        Some(match inside {
-            Code::Loop(body) if is_sent_first(body, &name) => format!("let mut {name};"),
-            _ => format!("let mut {name} = Reply::Nil;"),
-        })
+        let nothing = match inside {
+            Code::Loop(body) if is_sent_first(body, name) => "",
+            _ => " = Reply::Nil",
+        };
+        Some(format!("let mut {}{nothing};", variable(name)))
     }
 
     fn send(&self, walk: &mut Walk<'_, '_>, indent: usize, send: &Send<'_>, is_declared: bool) {
@@ -465,11 +465,6 @@ impl Rust {
             false => leaf(format!("params! {{ {} }}", values.join(", "))),
         }
     }
-}
-
-/// Whether a loop begins with the request whose reply is called so.
-fn is_sent_first(body: &[Code<'_>], name: &str) -> bool {
-    matches!(body.first(), Some(Code::Send(send)) if variable(&send.reply) == name)
 }
 
 /// A command with its arguments: one by itself, several in parentheses, more than twelve in two of them.

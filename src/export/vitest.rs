@@ -57,7 +57,7 @@ const TABLES: Tables = Tables {
         raise: "throw {reply}",
         runs: ["{me}.runs(", ");"],
         together: ["await Promise.all([", "]);"],
-        called: "()",
+        called: "{name}()",
         seen: ["expect(seen).toEqual([", "[", "]", "]);"],
         commands: ["await ", ";"],
         settings: [

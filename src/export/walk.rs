@@ -131,7 +131,7 @@ pub(super) struct Phrases {
     pub runs: [&'static str; 2],
     /// Before and behind the parts.
     pub together: [&'static str; 2],
-    /// Behind a part's name where it is handed over.
+    /// A part where it is handed over: `{name}`.
     pub called: &'static str,
     /// Around the replies, and around each of them.
     pub seen: [&'static str; 4],
@@ -785,8 +785,8 @@ impl<'p> Walk<'p, '_> {
             self.act(inside, &me, act);
         }
         language.end_of_part(self, indent, part, &me);
-        self.parts
-            .push(format!("{name}{}", language.tables().phrases.called));
+        let called = language.tables().phrases.called;
+        self.parts.push(filled(called, &[("name", &name)]));
     }
 
     fn act(&mut self, indent: usize, me: &str, act: &Move<'_>) {

@@ -1,0 +1,566 @@
+/*
+ * {{title}}.
+%header
+ */
+
+import static java.util.Arrays.asList;
+import static java.util.Collections.nCopies;
+import static java.util.Collections.singletonList;
+import static java.util.Collections.synchronizedList;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static java.util.stream.Collectors.toList;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static redis.clients.jedis.params.SetParams.setParams;
+
+import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Types;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorCompletionService;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.util.SafeEncoder;
+
+class {{class}} {
+  %scripts
+  %settings
+
+  /** What they were told, in the order in which they were. */
+  private final List<Saw> seen = synchronizedList(new ArrayList<>());
+
+%if gateway
+  private final Gateway gateway = new Gateway();
+%end
+%if sells
+  private final List<String> sales = synchronizedList(new ArrayList<>());
+%end
+%if left
+  private final List<Boolean> left = synchronizedList(new ArrayList<>());
+%end
+%if deadlines
+  private final List<Long> timesToLive = synchronizedList(new ArrayList<>());
+%end
+  private Client operator;
+  private boolean isOurs;
+
+  %latches
+
+  @BeforeEach
+  void setUp() throws Exception {
+    operator = new Client("operator");
+%if keys
+    long taken = operator.redis.exists(KEYS);
+    assertEquals(0, taken, "Redis has its keys already");
+%end
+%if tables
+    for (String table : TABLES) {
+      Object tables = rows(operator.mysql, "SHOW TABLES LIKE '" + table + "'");
+      assertEquals(list(), tables, "the database has its tables already");
+    }
+%end
+    isOurs = true;
+%if statements
+    for (String statement : STATEMENTS) {
+      update(operator.mysql, statement);
+    }
+%end
+    %commands
+  }
+
+  @AfterEach
+  void cleanUp() throws Exception {
+    if (isOurs) {
+%if tables
+      for (String table : TABLES) {
+        update(operator.mysql, "DROP TABLE IF EXISTS `" + table + "`");
+      }
+%end
+%if keys
+      operator.redis.del(KEYS);
+%end
+    }
+    operator.close();
+  }
+
+  %routines
+  %parts
+
+  @Test
+  void {{test}}() throws Exception {
+    %together
+%if !holds
+
+    %seen
+    assertArrayEquals(expected, seen.toArray());
+    %end_state
+%end
+    %claims
+  }
+
+  /** Runs each part in a thread of its own; the first that fails ends the test. */
+  private static void runTogether(Part... parts) throws Exception {
+    ExecutorService threads = Executors.newCachedThreadPool();
+    ExecutorCompletionService<Void> done = new ExecutorCompletionService<>(threads);
+    try {
+      for (Part part : parts) {
+        done.submit(
+            () -> {
+              part.run();
+              return null;
+            });
+      }
+      for (Part part : parts) {
+        done.take().get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private static void waitFor(CountDownLatch latch) throws InterruptedException {
+    assertTrue(latch.await(10, SECONDS), "the others never came as far as this waits for");
+  }
+
+  private static List<Object> list(Object... items) {
+    return items == null ? singletonList(null) : asList(items);
+  }
+
+  /** The replies that a client got to a step. */
+  private List<Object> replies(String client, String step) {
+    return seen.stream()
+        .filter(saw -> saw.who().equals(client) && saw.what().equals(step))
+        .map(Saw::reply)
+        .collect(toList());
+  }
+
+  @SafeVarargs
+  private static <T> List<T> concat(List<T>... lists) {
+    return Stream.of(lists).flatMap(List::stream).collect(toList());
+  }
+
+  private static boolean isZero(Object reply) {
+    return Objects.equals(reply, 0L);
+  }
+
+  private static long number(Object reply) {
+    return Long.parseLong(String.valueOf(reply));
+  }
+
+  private static List<Long> numbers(List<?> replies) {
+    return replies.stream().map(reply -> number(reply)).collect(toList());
+  }
+
+  private static boolean isSorted(List<Long> numbers) {
+    return numbers.equals(numbers.stream().sorted().collect(toList()));
+  }
+
+  private static boolean areDifferent(List<?> items) {
+    return new HashSet<>(items).size() == items.size();
+  }
+
+  /** One element of each of these replies. */
+  private static List<Object> elements(List<Object> replies, int place) {
+    return replies.stream().map(reply -> element(reply, place)).collect(toList());
+  }
+
+  private static Object element(Object reply, int place) {
+    return ((List<?>) reply).get(place);
+  }
+
+  /** What was seen there, if it is within a second of what is expected. */
+  private Object near(long expected, int place, int... elements) {
+    if (place >= seen.size()) {
+      return expected;
+    }
+    Object reply = seen.get(place).reply();
+    for (int element : elements) {
+      reply = element(reply, element);
+    }
+    return reply instanceof Long number && Math.abs(number - expected) <= 1000 ? reply : expected;
+  }
+
+  private static void assertLapsesAfter(Client client, String key, long milliseconds) {
+    long left = client.redis.pttl(key);
+    assertTrue(left > milliseconds, key + " lapses in " + left + " ms");
+  }
+
+  private static String sha1Of(String script) throws Exception {
+    byte[] source = script.getBytes(StandardCharsets.UTF_8);
+    return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(source));
+  }
+%if store
+
+  private static Jedis connectToRedis() {
+    return new Jedis(setting("REDIS_URL", "redis://127.0.0.1:6379/0"));
+  }
+%end
+
+  /** A command as Redis knows it, and the reply as Redis sends it. */
+  private static Object command(Jedis redis, String name, String... arguments) {
+    return decoded(redis.sendCommand(() -> SafeEncoder.encode(name), arguments));
+  }
+
+  private static Object decoded(Object reply) {
+    if (reply instanceof byte[] text) {
+      return SafeEncoder.encode(text);
+    }
+    if (reply instanceof List<?> items) {
+      return items.stream().map(item -> decoded(item)).collect(toList());
+    }
+    return reply instanceof Exception error ? codeOf(error) : reply;
+  }
+%if database
+
+  private static Connection connectToMySql() throws SQLException {
+    String host = setting("MYSQL_HOST", "127.0.0.1");
+    String port = setting("MYSQL_PORT", "3306");
+    String database = setting("MYSQL_DATABASE", "test");
+%if found_rows
+    String options = "?tinyInt1isBit=false&useAffectedRows=false";
+%end
+%if !found_rows
+    String options = "?tinyInt1isBit=false&useAffectedRows=true";
+%end
+    return DriverManager.getConnection(
+        "jdbc:mysql://" + host + ":" + port + "/" + database + options,
+        setting("MYSQL_USER", "root"),
+        setting("MYSQL_PASSWORD", ""));
+  }
+
+  private static PreparedStatement prepared(Connection mysql, String statement, Object... values)
+      throws SQLException {
+    PreparedStatement prepared = mysql.prepareStatement(statement);
+    for (int place = 0; place < values.length; place++) {
+      prepared.setObject(place + 1, values[place]);
+    }
+    return prepared;
+  }
+
+  /** How many rows a statement changed. */
+  private static Object update(Connection mysql, String statement, Object... values)
+      throws SQLException {
+    try (PreparedStatement prepared = prepared(mysql, statement, values)) {
+      return (long) prepared.executeUpdate();
+    }
+  }
+
+  private static List<Object> rows(Connection mysql, String query, Object... values)
+      throws SQLException {
+    try (PreparedStatement prepared = prepared(mysql, query, values);
+        ResultSet found = prepared.executeQuery()) {
+      List<Object> rows = new ArrayList<>();
+      while (found.next()) {
+        List<Object> row = new ArrayList<>();
+        for (int column = 1; column <= found.getMetaData().getColumnCount(); column++) {
+          row.add(cell(found, column));
+        }
+        rows.add(row);
+      }
+      return rows;
+    }
+  }
+
+  /** A value of the database: a whole number as one, anything else as its text. */
+  private static Object cell(ResultSet row, int column) throws SQLException {
+    String text = row.getString(column);
+    return switch (row.getMetaData().getColumnType(column)) {
+      case Types.TINYINT, Types.SMALLINT, Types.INTEGER, Types.BIGINT ->
+          text == null ? null : Long.valueOf(text);
+      default -> text;
+    };
+  }
+%end
+%if database one_row
+
+  /** The first row; null where there is none. */
+  private static Object row(Connection mysql, String query, Object... values) throws SQLException {
+    return rows(mysql, query, values).stream().findFirst().orElse(null);
+  }
+%end
+%if database values
+
+  /** The first value of the first row; null where there is none. */
+  private static Object value(Connection mysql, String query, Object... values)
+      throws SQLException {
+    return row(mysql, query, values) instanceof List<?> row ? row.get(0) : null;
+  }
+%end
+%if servers
+
+  private static String setting(String name, String usual) {
+    return System.getenv().getOrDefault(name, usual);
+  }
+%end
+
+  /** The word or the number that names an error. */
+  private static String codeOf(Exception error) {
+%if database
+    if (error instanceof SQLException refused) {
+      return "ERROR " + refused.getErrorCode();
+    }
+%end
+    return String.valueOf(error.getMessage()).split(" ")[0];
+  }
+
+  private static boolean isRefused(Object reply, String code) {
+    return reply instanceof Exception error && codeOf(error).equals(code);
+  }
+
+  /** What somebody was told. */
+  private record Saw(String who, String what, Object reply) {}
+
+  private interface Part {
+    void run() throws Exception;
+  }
+%if gateway
+
+  private record Charge(String order, long amount, boolean isRefunded) {}
+
+  private static final class GatewayException extends Exception {
+    GatewayException(String message) {
+      super(message);
+    }
+  }
+
+  /** A card gateway in memory; with a key that it knows it does not charge again. */
+  private static final class Gateway {
+    private final List<Charge> charges = new ArrayList<>();
+    private final Map<Object, String> names = new HashMap<>();
+
+    /** Charges a card, and gives the charge's name. */
+    synchronized String charge(Object order, long amount) {
+      charges.add(new Charge(String.valueOf(order), amount, false));
+      return "ch-" + charges.size();
+    }
+
+    /** The same, but once for each key. */
+    synchronized String charge(Object order, long amount, Object key) {
+      return names.computeIfAbsent(key, unknown -> charge(order, amount));
+    }
+
+    /** Gives a charge back, by its name or by that of its order. */
+    synchronized String refund(Object name) throws GatewayException {
+      for (int place = charges.size() - 1; place >= 0; place--) {
+        Charge charge = charges.get(place);
+        boolean isMeant = name.equals(charge.order()) || name.equals("ch-" + (place + 1));
+        if (isMeant && !charge.isRefunded()) {
+          charges.set(place, new Charge(charge.order(), charge.amount(), true));
+          return "OK";
+        }
+      }
+      throw new GatewayException("ERR nothing to refund for " + name);
+    }
+
+    /** The orders that are paid, once for each charge. */
+    List<String> paid() {
+      return charges.stream()
+          .filter(charge -> !charge.isRefunded())
+          .map(Charge::order)
+          .collect(toList());
+    }
+  }
+%end
+%if routines
+
+  private interface Protocol {
+    void run(Steps steps) throws Exception;
+  }
+
+  /** Where a protocol waits for the schedule: before each request, and before it sees the reply. */
+  private final class Steps {
+    private final String client;
+    private final Semaphore isReady = new Semaphore(0);
+    private final Semaphore maySend = new Semaphore(0);
+    private final Semaphore isAnswered = new Semaphore(0);
+    private final Semaphore maySee = new Semaphore(0);
+    private volatile String upcoming;
+
+    Steps(String client) {
+      this.client = client;
+    }
+
+    /** Waits until the schedule sends this request. */
+    void next(String label) throws InterruptedException {
+      upcoming = label;
+      isReady.release();
+      maySend.acquire();
+    }
+
+    /** Notes the reply, and waits until the schedule has it seen. */
+    <T> T seen(T reply) throws InterruptedException {
+      note(client, upcoming, reply);
+      upcoming = null;
+      isAnswered.release();
+      maySee.acquire();
+      return reply;
+    }
+
+    /** Runs a protocol to its end; an error that it does not handle ends it. */
+    void run(Protocol protocol) {
+      try {
+        try {
+          protocol.run(this);
+        } catch (InterruptedException crashed) {
+          throw crashed;
+        } catch (Exception error) {
+          if (upcoming != null) {
+            seen(error);
+          }
+        }
+      } catch (InterruptedException crashed) {
+        Thread.currentThread().interrupt();
+      }
+      upcoming = null;
+      isReady.release();
+    }
+  }
+%end
+
+  private void note(String who, String what, Object reply) {
+    seen.add(new Saw(who, what, reply instanceof Exception error ? codeOf(error) : reply));
+  }
+
+  /** Somebody with connections of their own; whatever they are told is noted. */
+  private final class Client implements AutoCloseable {
+    private final String name;
+%if store
+    private Jedis redis;
+%end
+%if database
+    private Connection mysql;
+%end
+%if routines
+    private Steps steps;
+    private Thread attempt;
+    private boolean hasReply;
+%end
+
+    Client(String name) throws Exception {
+      this.name = name;
+      connect();
+    }
+
+    /** Opens connections of its own. */
+    void connect() throws Exception {
+%if store
+      redis = connectToRedis();
+%end
+%if database
+      mysql = connectToMySql();
+%end
+    }
+
+    /** Closes them, as a crash would; what is not committed is rolled back. */
+    @Override
+    public void close() throws Exception {
+%if routines
+      if (attempt != null) {
+        attempt.interrupt();
+      }
+      steps = null;
+      hasReply = false;
+%end
+%if store
+      redis.close();
+%end
+%if database
+      mysql.close();
+%end
+    }
+%if asks
+
+    /** Sends what is typed at a console; an error is a reply like any other. */
+    void asks(String what, Callable<Object> request) {
+      Object reply;
+      try {
+        reply = request.call();
+      } catch (Exception error) {
+        reply = error;
+      }
+      note(name, what, reply);
+    }
+%end
+%if routines
+
+    /** Begins an attempt, and has its first request ready. */
+    void runs(Protocol protocol) throws Exception {
+      Steps begun = new Steps(name);
+      attempt = new Thread(() -> begun.run(protocol), name);
+      attempt.setDaemon(true);
+      attempt.start();
+      steps = begun;
+      waitFor(steps.isReady);
+    }
+
+%if holds
+    /** Sends the next request, if there is one, and sees the reply. */
+    void step() throws Exception {
+      sends();
+      seesTheReply();
+    }
+
+    /** Sends the next request, if there is one; the reply waits. */
+    void sends() throws Exception {
+      if (steps != null && steps.upcoming != null) {
+        steps.maySend.release();
+        waitFor(steps.isAnswered);
+        hasReply = true;
+      }
+    }
+%end
+%if !holds
+    /** Sends the next request, which has to be this one, and sees the reply. */
+    void step(String label) throws Exception {
+      sends(label);
+      seesTheReply();
+    }
+
+    /** Sends the next request, which has to be this one; the reply waits. */
+    void sends(String label) throws Exception {
+      assertEquals(label, steps.upcoming, "what " + name + " sends");
+      steps.maySend.release();
+      waitFor(steps.isAnswered);
+      hasReply = true;
+    }
+%end
+
+    /** Hands the reply to the protocol, which has its next request ready then. */
+    void seesTheReply() throws Exception {
+      if (hasReply) {
+        hasReply = false;
+        steps.maySee.release();
+        waitFor(steps.isReady);
+      }
+    }
+
+    private void waitFor(Semaphore semaphore) throws InterruptedException {
+      assertTrue(semaphore.tryAcquire(10, SECONDS), name + "'s protocol does not go on");
+    }
+%end
+  }
+}

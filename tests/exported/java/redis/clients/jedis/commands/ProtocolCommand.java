@@ -1,0 +1,6 @@
+package redis.clients.jedis.commands;
+
+/** The name of a command. */
+public interface ProtocolCommand {
+  byte[] getRaw();
+}
