@@ -40,7 +40,7 @@
 //! 4. [`timeline`] keeps a schedule with its worlds, so that any moment is a few steps away.
 //! 5. [`session`] is the whole page without the browser: a message goes in, and the text, the timeline and the cursor change.
 //! 6. [`search`] tries every schedule within bounds, and finds the shortest one that breaks a property.
-//! 7. [`diagram`] turns a timeline into the space-time picture, as plain numbers.
+//! 7. [`diagram`] turns a timeline into the space-time picture, as plain numbers; [`strokes`] makes paths and texts of them.
 //! 8. [`export`] turns a scenario into a test for real servers.
 //! 9. `servers`, where the feature `servers` is on, plays a scenario on real servers and compares.
 //! 10. `ui`, where the feature `ui` is on, shows it all and turns clicks into messages. It holds no rule.
@@ -60,6 +60,8 @@ pub mod servers;
 pub mod session;
 pub mod sim;
 pub mod sorted;
+pub mod strokes;
 pub mod timeline;
 #[cfg(feature = "ui")]
 pub mod ui;
+pub mod words;

@@ -5,6 +5,7 @@
 // A golden file that cannot be read is a failed test.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use latchkey::export::{Format, Options, export};
@@ -131,6 +132,98 @@ fn no_text_ends_a_remark_of_java_or_is_read_as_an_escape() {
     assert!(code.contains("redis.get(\"\\\\u0022*/\")"), "{code}");
     assert!(remark.contains("It * / ends \\\\u002a early."), "{remark}");
     assert!(remark.contains("And \\\\u0022 goes * / on."), "{remark}");
+}
+
+/// Reads a text as XML with elements, attributes and texts; gives what is wrong with it.
+fn wrong_with_xml(xml: &str) -> Option<String> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = xml;
+    while let Some((text, behind)) = rest.split_once('<') {
+        let wrong = |what: &str| Some(format!("{what}: {text}<{:.80}", behind));
+        let is_blank = text.trim().is_empty();
+        if open.is_empty() && !is_blank || text.contains('>') || has_bare_ampersand(text) {
+            return wrong("text");
+        }
+        let Some((tag, behind)) = behind.split_once('>') else {
+            return wrong("no end");
+        };
+        rest = behind;
+        if let Some(name) = tag.strip_prefix('/') {
+            if open.pop() != Some(name) {
+                return wrong("closes another element");
+            }
+            continue;
+        }
+        let tag_only = tag.trim_end_matches('/');
+        let (name, attributes) = tag_only.split_once(' ').unwrap_or((tag_only, ""));
+        let mut names = BTreeSet::new();
+        let mut pieces = attributes.split('"');
+        while let Some(attribute) = pieces.next().filter(|attribute| !attribute.is_empty()) {
+            let value = pieces.next();
+            let is_fine = attribute.ends_with('=')
+                && value.is_some_and(|value| !value.contains('<') && !has_bare_ampersand(value))
+                && names.insert(attribute.trim());
+            if !is_fine {
+                return wrong("attribute");
+            }
+        }
+        if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    (!open.is_empty() || !rest.trim().is_empty()).then(|| format!("left open: {open:?} {rest}"))
+}
+
+fn has_bare_ampersand(text: &str) -> bool {
+    let known = ["&amp;", "&lt;", "&gt;"];
+    let mut ampersands = text.match_indices('&');
+    ampersands.any(|(place, _)| !known.iter().any(|name| text[place..].starts_with(name)))
+}
+
+#[test]
+fn the_picture_of_every_story_is_well_formed() {
+    for story in stories() {
+        let svg = exported(story.text, Format::Svg, Options::default()).unwrap();
+        assert_eq!(wrong_with_xml(&svg), None, "{}", story.name);
+        assert!(!svg.contains("var("), "{}", story.name);
+        assert!(!svg.contains("NaN"), "{}", story.name);
+    }
+}
+
+#[test]
+fn names_in_a_picture_are_text_and_nothing_else() {
+    let hostile = "<script>alert(1)</script>&\"'";
+    let text = format!(
+        "# {hostile}\n\nprotocol p\n  read: GET k\n\nclient A: p\n\nschedule\n  A read\n  operator> GET \"{}\"\n  operator> SET \"<b>&\" \"]]>&amp;</text>\\x01\"\n  operator> GET \"<b>&\"\n",
+        hostile.replace('"', "")
+    );
+    let svg = exported(&text, Format::Svg, Options::default()).unwrap();
+    assert_eq!(wrong_with_xml(&svg), None, "{svg}");
+    assert!(!svg.contains("<script"), "{svg}");
+    let title = "<title>&lt;script&gt;alert(1)&lt;/script&gt;&amp;\"'</title>";
+    assert!(svg.contains(title), "{svg}");
+    assert!(!svg.contains('\u{1}'), "{svg}");
+    assert_eq!(
+        wrong_with_xml("<a><b></a></b>").as_deref(),
+        Some("closes another element: </a></b>")
+    );
+    assert!(wrong_with_xml("<a>&nbsp;</a>").is_some());
+    assert!(wrong_with_xml("<a b=\"1\" b=\"2\"/>").is_some());
+}
+
+#[test]
+fn the_description_of_exports_lists_every_format_as_the_program_does() {
+    let description = include_str!("../EXPORTS.md");
+    let (table, _) = description.split_once("\n## ").unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    let rows: Vec<&str> = rows.collect();
+    assert_eq!(rows.len(), Format::ALL.len());
+    for (row, format) in rows.iter().zip(Format::ALL) {
+        let begin = format!("| `{}` | {}", format.name(), format.purpose());
+        assert!(row.starts_with(&begin), "{row}\nshould begin with {begin}");
+        let name = format.file_name("A: then B");
+        assert!(name.ends_with(format.ending()), "{name}");
+    }
 }
 
 #[test]

@@ -27,11 +27,14 @@ Commands:
   link FILE [--cursor N]   prints the link of a scenario, with N actions played (all, if not said)
   export FILE --to FORMAT [--holds]
                            prints a scenario as a test for real servers, or as a picture; with --holds, a test that
-                           fails until the properties hold. FORMAT is one of FORMATS
+                           fails until the properties hold
   run FILE... [--redis URL] [--mysql URL] [--lapse]
                            plays scenarios on a real Redis and a real MySQL or MariaDB, and compares every reply;
                            with --lapse, keys are made to lapse where the schedule lets time pass
   show LINK                prints the scenario of a link: a whole address or the part from # on
+
+Formats of export, and how their files' names end:
+FORMATS
 
 Options:
   -h, --help               prints this
@@ -478,8 +481,12 @@ fn link_of_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<O
 
 /// The formats, as the help lists them.
 fn formats() -> String {
-    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-    names.join(", ")
+    let line = |format: &Format| {
+        let (name, purpose, ending) = (format.name(), format.purpose(), format.ending());
+        format!("  {name:<25}{purpose} ({ending})")
+    };
+    let lines: Vec<String> = Format::ALL.iter().map(line).collect();
+    lines.join("\n")
 }
 
 fn export_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
@@ -501,10 +508,10 @@ fn export_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Ou
         return usage(console, "export needs a file, and a format behind --to");
     };
     let Some(format) = Format::named(&format) else {
-        let formats = formats();
+        let names = Format::ALL.map(Format::name).join(", ");
         return usage(
             console,
-            &format!("there is no format `{format}`, but {formats}"),
+            &format!("there is no format `{format}`, but {names}"),
         );
     };
     let Some(text) = text_of(file, console)? else {

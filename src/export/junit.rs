@@ -12,12 +12,7 @@ use super::routine::{Code, Routine, Send, Shape, is_sent_first};
 use super::walk::{
     Asker, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
 };
-use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, camel, pascal, screaming, short};
-
-/// The name of the class that the test of this title is, and of its file.
-pub(super) fn class_name(title: &str) -> String {
-    format!("{}Test", pascal(&short(title)))
-}
+use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, camel, screaming, short, test_class};
 
 /// The test.
 pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
@@ -179,7 +174,7 @@ impl Language for Java {
         let title = plan.title().trim_end_matches('.');
         vec![
             ("title", self.quoted(title)),
-            ("class", class_name(plan.title())),
+            ("class", test_class(plan.title())),
             ("test", variable(&short(plan.title()))),
         ]
     }

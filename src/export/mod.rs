@@ -1,4 +1,4 @@
-//! A scenario as a test for real servers, in the reader's own language; and as a picture or a remark for a review.
+//! A scenario as a test for real servers, in the reader's own language; and as a picture, a model or a remark for a review.
 //!
 //! ```text
 //! Reading, Timeline ──► Plan ──► walk ──► python, vitest, phpunit, rust, go, junit: a text in `texts/`, tables, and the language's idiom
@@ -17,6 +17,7 @@ mod claim;
 mod go;
 mod junit;
 mod layout;
+mod looks;
 mod markdown;
 mod mermaid;
 mod model;
@@ -27,6 +28,7 @@ mod python;
 mod request;
 mod routine;
 mod rust;
+mod svg;
 mod template;
 mod tla;
 mod vitest;
@@ -62,11 +64,20 @@ pub enum Format {
     Go,
     /// A test for JUnit 5, with Jedis and JDBC.
     Junit,
+    /// The picture, in SVG.
+    Svg,
+}
+
+/// What is known of a format.
+struct Facts {
+    name: &'static str,
+    purpose: &'static str,
+    ending: &'static str,
 }
 
 impl Format {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Format; 10] = [
+    pub const ALL: [Format; 11] = [
         Format::Pytest,
         Format::Vitest,
         Format::Phpunit,
@@ -74,25 +85,46 @@ impl Format {
         Format::Go,
         Format::Junit,
         Format::Mermaid,
+        Format::Svg,
         Format::Markdown,
         Format::Promela,
         Format::Tla,
     ];
 
+    fn facts(self) -> Facts {
+        let facts = |name, purpose, ending| Facts {
+            name,
+            purpose,
+            ending,
+        };
+        match self {
+            Format::Pytest => facts("pytest", "a test with redis-py and PyMySQL", ".py"),
+            Format::Vitest => facts("vitest", "a test with ioredis and mysql2", ".test.js"),
+            Format::Phpunit => facts("phpunit", "a test with phpredis and PDO", ".php"),
+            Format::Rust => facts("rust", "a test with tokio, redis and mysql_async", ".rs"),
+            Format::Go => facts("go", "a test with go-redis and go-sql-driver", "_test.go"),
+            Format::Junit => facts("junit", "a test with Jedis and JDBC", ".java"),
+            Format::Mermaid => facts("mermaid", "a sequence diagram", ".mmd"),
+            Format::Svg => facts("svg", "the picture", ".svg"),
+            Format::Markdown => facts("markdown", "a remark for a review", ".md"),
+            Format::Promela => facts("promela", "a model for Spin", ".pml"),
+            Format::Tla => facts("tla", "a model for TLC", ".tla"),
+        }
+    }
+
     /// What it is called on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Pytest => "pytest",
-            Format::Mermaid => "mermaid",
-            Format::Markdown => "markdown",
-            Format::Promela => "promela",
-            Format::Tla => "tla",
-            Format::Vitest => "vitest",
-            Format::Phpunit => "phpunit",
-            Format::Rust => "rust",
-            Format::Go => "go",
-            Format::Junit => "junit",
-        }
+        self.facts().name
+    }
+
+    /// What it is, in a few words without a capital: `a test with redis-py and PyMySQL`.
+    pub fn purpose(self) -> &'static str {
+        self.facts().purpose
+    }
+
+    /// What the names of its files end with: `.test.js`.
+    pub fn ending(self) -> &'static str {
+        self.facts().ending
     }
 
     /// Whether it is a test for real servers.
@@ -104,7 +136,9 @@ impl Format {
             | Format::Rust
             | Format::Go
             | Format::Junit => true,
-            Format::Mermaid | Format::Markdown | Format::Promela | Format::Tla => false,
+            Format::Mermaid | Format::Svg | Format::Markdown | Format::Promela | Format::Tla => {
+                false
+            }
         }
     }
 
@@ -113,21 +147,18 @@ impl Format {
         matches!(self, Format::Promela | Format::Tla)
     }
 
-    /// The name of the file that it is usually kept in, for a scenario that is called so: `test_split_acquire.py`. PHPUnit wants
-    /// the file to be called like the class, and TLC like the module, and both are called like the scenario's title.
+    /// The name of the file that it is usually kept in, for a scenario that is called so: `test_split_acquire.py`. PHPUnit and
+    /// Java want the file to be called like the class, and TLC like the module, and those are called like the scenario's title.
     pub fn file_name(self, scenario: &str) -> String {
-        match self {
-            Format::Pytest => format!("test_{}.py", words::words(scenario).join("_")),
-            Format::Mermaid => format!("{}.mmd", words::words(scenario).join("-")),
-            Format::Markdown => format!("{}.md", words::words(scenario).join("-")),
-            Format::Promela => format!("{}.pml", words::words(scenario).join("-")),
-            Format::Tla => format!("{}.tla", words::snake(scenario)),
-            Format::Vitest => format!("{}.test.js", words::words(scenario).join("-")),
-            Format::Phpunit => format!("{}.php", phpunit::class_name(scenario)),
-            Format::Rust => format!("{}.rs", words::snake(scenario)),
-            Format::Go => format!("{}_test.go", words::snake(scenario)),
-            Format::Junit => format!("{}.java", junit::class_name(scenario)),
-        }
+        let name = match self {
+            Format::Pytest => format!("test_{}", words::words(scenario).join("_")),
+            Format::Vitest | Format::Mermaid | Format::Svg | Format::Markdown | Format::Promela => {
+                words::words(scenario).join("-")
+            }
+            Format::Rust | Format::Go | Format::Tla => words::snake(scenario),
+            Format::Phpunit | Format::Junit => words::test_class(scenario),
+        };
+        name + self.ending()
     }
 
     /// The format that is called so.
@@ -173,6 +204,7 @@ pub fn export(
         Format::Go => go::print(&plan()?, options),
         Format::Junit => junit::print(&plan()?, options),
         Format::Mermaid => mermaid::print(reading, timeline),
+        Format::Svg => svg::print(reading, timeline),
         Format::Markdown => markdown::print(text, reading, timeline),
         Format::Promela => promela::print(&model::model(reading)?),
         Format::Tla => tla::print(&model::model(reading)?, &words::snake(&reading.title)),

@@ -12,12 +12,7 @@ use super::routine::{Routine, Send, Shape};
 use super::walk::{
     Asker, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
 };
-use super::words::{camel, pascal, screaming, short};
-
-/// The name of the test's class, which PHPUnit wants its file to be called by.
-pub(super) fn class_name(title: &str) -> String {
-    format!("{}Test", pascal(&short(title)))
-}
+use super::words::{camel, pascal, screaming, short, test_class};
 
 /// The test.
 pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
@@ -126,7 +121,7 @@ impl Language for Php {
         // Each test has a namespace of its own, for its small classes.
         vec![
             ("namespace", pascal(&short(plan.title()))),
-            ("class", class_name(plan.title())),
+            ("class", test_class(plan.title())),
         ]
     }
 

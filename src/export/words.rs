@@ -195,6 +195,11 @@ pub(super) fn short(title: &str) -> String {
     }
 }
 
+/// The name of the class that the test of this title is.
+pub(super) fn test_class(title: &str) -> String {
+    format!("{}Test", pascal(&short(title)))
+}
+
 /// A time in seconds, with milliseconds only where there are any.
 pub(super) fn seconds(milliseconds: u64) -> String {
     match milliseconds % 1000 {

@@ -5,8 +5,8 @@ use super::view::*;
 use super::controls::{Button, Key, list};
 use super::desk::Desk;
 use super::share;
-use super::words;
 use crate::session::{Branch, Msg};
+use crate::words;
 
 /// What the dialog shows.
 pub fn view(desk: Desk) -> AnyView {

@@ -4,10 +4,10 @@ use super::view::*;
 
 use super::controls::Button;
 use super::desk::Desk;
-use super::words;
 use crate::search::challenge::Hint;
 use crate::search::{Finds, Goal, print_request};
 use crate::session::{Challenge, Session};
+use crate::words;
 
 /// The challenge, where the text has one.
 pub fn challenge(desk: Desk) -> AnyView {

@@ -4,9 +4,9 @@ use super::view::*;
 
 use super::controls::{Key, icon, list};
 use super::desk::Desk;
-use super::words;
 use crate::session::Session;
 use crate::sim::gateway::{Charge, Gateway};
+use crate::words;
 
 /// The most charges that are shown; the latest of them.
 const MOST_CHARGES: usize = 50;

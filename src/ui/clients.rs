@@ -3,15 +3,16 @@
 use super::view::*;
 
 use super::challenge::challenge;
-use super::controls::{Button, badge, fresh_id, hue, icon, list, token};
+use super::controls::{Button, badge, fresh_id, icon, list, token};
 use super::desk::Desk;
-use super::words;
 use crate::scenario::library;
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, ClientId, LatchPoint, Leg};
 use crate::sim::client::protocol::{Protocol, Step};
 use crate::sim::client::{Belief, Client, Place};
 use crate::sim::event::{Answer, Fact, Value};
+use crate::strokes::hue;
+use crate::words;
 
 /// The panel of all clients.
 pub fn clients(desk: Desk) -> AnyView {

@@ -5,7 +5,6 @@ use super::view::*;
 use super::browser;
 use super::controls::{Button, Key, fresh_id, list};
 use super::desk::Desk;
-use super::words;
 use crate::scenario;
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, ClientId, Who};
@@ -14,6 +13,7 @@ use crate::sim::database::SqlReply;
 use crate::sim::event::{Answer, Fact};
 use crate::sim::store;
 use crate::timeline::Entry;
+use crate::words;
 
 /// The most commands that are shown; the latest of them.
 const MOST_COMMANDS: usize = 100;

@@ -10,21 +10,12 @@ use super::view::*;
 use super::desk::Desk;
 use crate::session::Msg;
 use crate::sim::action::{ClientId, Who};
+use crate::strokes::hue_number;
 
 /// An icon of the sprite.
 pub fn icon(name: &'static str) -> AnyView {
     let address = "#i-".to_string() + name;
     view! { <svg class="icon" aria-hidden="true"><use_ href=address /></svg> }.into_any()
-}
-
-/// The class that sets a client's hue: six hues, which start over.
-pub fn hue(client: ClientId) -> String {
-    "is-client-".to_string() + &hue_number(client).to_string()
-}
-
-/// The hue's number, 1 to 6; also the number of the client's shape.
-pub fn hue_number(client: ClientId) -> usize {
-    client.0 % 6 + 1
 }
 
 /// A client's hue, shape and letter.

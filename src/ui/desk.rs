@@ -11,10 +11,10 @@ use leptos::prelude::RwSignal as LargeSignal;
 use super::guide::Guide;
 use super::picture::Drawing;
 use super::search::Seeking;
-use super::words;
 use crate::scenario::check::Difference;
 use crate::session::{Msg, Notice, Session};
 use crate::sim::action::ClientId;
+use crate::words;
 
 /// Which panel a phone shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::browser;
 use super::controls::{Button, icon, prose};
 use super::desk::{Desk, Over};
 use super::share;
-use super::words;
 use crate::session::{Msg, Session, Standing};
+use crate::words;
 
 /// The top of the page.
 pub fn header(desk: Desk) -> AnyView {

@@ -4,10 +4,10 @@ use super::view::*;
 
 use super::controls::{Key, badge_of, icon, list, prose, token, verdict};
 use super::desk::Desk;
-use super::words;
 use crate::property::{JudgedCondition, LedgerEntry, Reason};
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, Who};
+use crate::words;
 
 /// The most writes that are shown; the latest of them.
 const MOST_WRITES: usize = 100;

@@ -1,4 +1,5 @@
-//! The space-time picture: the geometry comes from [`crate::diagram`], the strokes are made here, and only what is seen is drawn.
+//! The space-time picture: the geometry comes from [`crate::diagram`], the strokes from [`crate::strokes`], and only what is seen is
+//! drawn.
 
 use std::sync::Arc;
 
@@ -9,29 +10,21 @@ use super::browser;
 use super::clients::strip;
 use super::controls::{Key, list};
 use super::desk::Desk;
-use super::ink::{Ink, Label, Shape, keep_apart, numbers, zigzag};
 use super::properties::tally;
 use super::search::seek;
-use super::strokes;
-use super::words;
-use crate::diagram::{
-    Diagram, Kind, Lane, LanePlaces, PartId, Picture, RowKind, RowShown, Shown, lane_name,
-};
+use crate::diagram::{Diagram, Lane, LanePlaces, PartId, RowShown};
 use crate::session::{Msg, Session, client_of};
 use crate::sim::action::Action;
 use crate::sim::setup::Setup;
+use crate::strokes::ink::{Label, Shape};
+use crate::strokes::{self, ABOVE, BELOW, Drawn};
+use crate::words;
 
 /// How far beyond the window is drawn, and how far one may scroll before it is drawn again, in pixels.
 const BEYOND: i32 = 240;
 
 /// The tallest window that is drawn in full, in pixels: no screen is taller, and a page that is printed must not draw everything.
 const TALLEST: i32 = 4000;
-
-/// The room above the first row, for the cursor's flag at the start.
-const ABOVE: i32 = 18;
-
-/// The room below the last row, for the cursor's line and the time.
-const BELOW: i32 = 40;
 
 /// The element that scrolls.
 const BODY: &str = "picture-body";
@@ -78,6 +71,13 @@ struct Window {
     width: i32,
     from: i32,
     to: i32,
+}
+
+impl Window {
+    /// Between which heights something is seen.
+    fn heights(self) -> (i32, i32) {
+        (self.from, self.to)
+    }
 }
 
 /// The panel of the picture.
@@ -155,42 +155,35 @@ pub fn picture(desk: Desk) -> AnyView {
         })
     });
     let drawn = Memo::new(move || {
-        let places = places.get();
-        let window = window.get();
-        shown.with(|shown| {
-            let parts = shown.parts.iter();
-            let calls = parts
-                .clone()
-                .filter(|part| matches!(part.part.kind, Kind::Call { .. }))
-                .map(|part| part.top);
-            let calls: Vec<i32> = calls.collect();
-            let draw = |part: &Shown| drawn_part(part, &places, window, shown.cursor_y, &calls);
-            let mut drawn: Vec<(Drawn, Vec<Label>)> = parts.map(draw).collect();
-            keep_apart(drawn.iter_mut().flat_map(|(_, labels)| labels).collect());
-            drawn
-        })
+        let window = window.get().heights();
+        shown.with(|shown| strokes::parts(shown, &places.get(), window))
     });
     let parts = Memo::new(move || {
         let part = |(part, _): &(Drawn, Vec<Label>)| (Key::from(part.id.0), part.clone());
         drawn.with(|drawn| drawn.iter().map(part).collect::<Vec<_>>())
     });
     let labels = Memo::new(move || {
-        shown.with(|shown| drawn.with(|drawn| labels_of(drawn, &shown.rows, &places.get())))
+        shown.with(|shown| drawn.with(|drawn| strokes::labels(drawn, &shown.rows, &places.get())))
     });
-    let lines = Memo::new(move || shown.with(|shown| lanes(&places.get(), window.get(), shown)));
-    let axis = Memo::new(move || shown.with(|shown| axis_of(shown, &places.get())));
+    let lines = Memo::new(move || {
+        shown.with(|shown| strokes::lanes(&places.get(), window.get().heights(), shown))
+    });
+    let axis = Memo::new(move || shown.with(|shown| strokes::axis(shown, &places.get())));
     let heads = Memo::new(move || {
         desk.session
-            .with(|session| heads_of(session, &places.get()))
+            .with(|session| strokes::heads(session.setup(), &places.get()))
     });
     let cursor_y = Memo::new(move || shown.with(|shown| shown.cursor_y));
     let flag = Memo::new(move || {
-        desk.session
-            .with(|session| flag_of(session, &places.get(), cursor_y.get()))
+        let now = desk.session.with(|session| {
+            let is_at_end = session.cursor() == session.timeline().len();
+            is_at_end.then_some(session.world().now)
+        });
+        strokes::flag(&places.get(), cursor_y.get(), now)
     });
     let tab = Memo::new(move || {
-        desk.session
-            .with(|session| tab_of(session, &places.get(), cursor_y.get()))
+        let actions = desk.session.with(|session| session.timeline().len());
+        strokes::tab(&places.get(), cursor_y.get(), cursor.get(), actions)
     });
     let is_empty = desk.read(|session| session.timeline().is_empty());
     let frozen = desk.read(Session::why_not_writable);
@@ -237,9 +230,9 @@ pub fn picture(desk: Desk) -> AnyView {
                     width=move || size.get().0.to_string()
                     viewBox=move || ["0 0", &size.get().0.to_string(), "42"].join(" ")
                 >
-                    {move || heads.get().into_iter().map(Shape::draw).collect_view()}
+                    {move || heads.get().into_iter().map(draw).collect_view()}
                     <g class="p-axis">
-                        {move || corner(&places.get()).into_iter().map(Shape::draw).collect_view()}
+                        {move || strokes::corner(&places.get()).into_iter().map(draw).collect_view()}
                     </g>
                 </svg>
                 <svg
@@ -252,13 +245,13 @@ pub fn picture(desk: Desk) -> AnyView {
                     viewBox=drawn_box
                 >
                     {list(rows, draw_row)}
-                    {move || lines.get().into_iter().map(Shape::draw).collect_view()}
+                    {move || lines.get().into_iter().map(draw).collect_view()}
                     {list(parts, draw_part)}
                     {list(labels, draw_part)}
-                    {move || flag.get().into_iter().map(Shape::draw).collect_view()}
+                    {move || flag.get().into_iter().map(draw).collect_view()}
                     <g class="p-axis">
-                        {move || axis.get().into_iter().map(Shape::draw).collect_view()}
-                        {move || tab.get().into_iter().map(Shape::draw).collect_view()}
+                        {move || axis.get().into_iter().map(draw).collect_view()}
+                        {move || tab.get().into_iter().map(draw).collect_view()}
                     </g>
                 </svg>
                 {move || is_empty.get().then(nothing_yet)}
@@ -350,33 +343,15 @@ struct Row {
 }
 
 fn row_of(row: &RowShown, places: &LanePlaces, cursor: usize) -> (Key, Row) {
-    let mut ink = Ink::new();
-    let right = places.width;
-    if let RowKind::Clock { .. } = row.kind {
-        let (top, bottom) = (row.top + 2, row.top + row.height - 2);
-        ink.path(
-            "p-break",
-            zigzag(top, right) + &numbers(&[("V", bottom)]) + "H0z",
-        );
-        ink.path("p-break-edge", zigzag(top, right));
-        ink.path("p-break-edge", zigzag(bottom + 1, right));
-    } else if row.action > 0 {
-        let way = numbers(&[("M", places.axis), (" ", row.top), ("H", right)]);
-        ink.path("p-rule", way);
-    }
     let drawn = Row {
         action: row.action,
         label: (row.action + 1).to_string() + ": " + &row.label,
-        class: match row.kind {
-            RowKind::Stale => "p-row p-row--stale",
-            RowKind::Refused => "p-row p-row--refused",
-            _ => "p-row",
-        },
+        class: strokes::row_class(row.kind),
         top: row.top,
         height: row.height,
-        width: right,
+        width: places.width,
         is_current: row.action + 1 == cursor,
-        ground: ink.shapes,
+        ground: strokes::row_ground(row, places),
         faint: row.faint,
     };
     (row.action as Key, drawn)
@@ -410,7 +385,7 @@ fn draw_row(row: Row) -> AnyView {
                 width=width.to_string()
                 height=height.to_string()
             />
-            {ground.into_iter().map(Shape::draw).collect_view()}
+            {ground.into_iter().map(draw).collect_view()}
         </g>
     }
     .into_any()
@@ -470,217 +445,31 @@ fn move_by_key(desk: Desk, event: &web_sys::KeyboardEvent) {
 
 // ---- parts
 
-#[derive(Clone, PartialEq)]
-struct Drawn {
-    id: PartId,
-    class: String,
-    shapes: Vec<Shape>,
-}
-
-/// A part's strokes. What of a bar lies below the cursor is faint.
-fn drawn_part(
-    shown: &Shown,
-    places: &LanePlaces,
-    window: Window,
-    cursor_y: i32,
-    calls: &[i32],
-) -> (Drawn, Vec<Label>) {
-    let (from, to) = (window.from - ABOVE, window.to);
-    let mut ink = Ink::new();
-    ink.window = (from, to);
-    ink.calls = calls.to_vec();
-    strokes::part(&mut ink, shown, places, cursor_y);
-    let faint = if shown.faint {
-        "p-part p-future "
-    } else {
-        "p-part "
-    };
-    let drawn = Drawn {
-        id: shown.id,
-        class: faint.to_string() + &strokes::hue(&shown.part),
-        shapes: ink.shapes,
-    };
-    (drawn, ink.labels)
-}
-
-/// The labels of the parts that have some, as parts of their own that stand above all strokes; and how much time passes in the
-/// rows of the clock.
-fn labels_of(
-    drawn: &[(Drawn, Vec<Label>)],
-    rows: &[RowShown],
-    places: &LanePlaces,
-) -> Vec<(Key, Drawn)> {
-    let labelled = drawn.iter().filter(|(_, labels)| !labels.is_empty());
-    let labels = |(part, labels): &(Drawn, Vec<Label>)| {
-        let on_ground = |label: &Label| label.shapes(ground_at(rows, label.y()));
-        let part = Drawn {
-            shapes: labels.iter().flat_map(on_ground).collect(),
-            ..part.clone()
-        };
-        (Key::from(part.id.0), part)
-    };
-    let x = places.lanes.first().map_or(places.axis, |(_, x)| *x);
-    let (right, what) = match places.is_narrow() {
-        true => (8, "+"),
-        false => (14, "clock +"),
-    };
-    let clock = |row: &RowShown| {
-        let RowKind::Clock { milliseconds } = row.kind else {
-            return None;
-        };
-        let mut ink = Ink::new();
-        let words = what.to_string() + &words::milliseconds(milliseconds);
-        ink.label("p-break-label p-mono", x + right, row.top + 26, words);
-        let part = Drawn {
-            id: PartId(u32::MAX),
-            class: if row.faint { "p-future" } else { "" }.to_string(),
-            shapes: ink.labels[0].shapes("p-ground p-ground--sunk").to_vec(),
-        };
-        Some((Key::MAX - row.action as Key, part))
-    };
-    labelled
-        .map(labels)
-        .chain(rows.iter().filter_map(clock))
-        .collect()
+/// A shape on the page.
+fn draw(shape: Shape) -> AnyView {
+    match shape {
+        Shape::Path { class, way } => view! { <path class=class d=way /> }.into_any(),
+        Shape::Hatched { class, way } => {
+            view! { <path class=class d=way fill="url(#hatch-stale)" /> }.into_any()
+        }
+        Shape::Text {
+            class,
+            at: (x, y),
+            upward,
+            words,
+        } => {
+            let turn = if upward { " rotate(-90)" } else { "" };
+            let place = ["translate(", &x.to_string(), " ", &y.to_string(), ")", turn].concat();
+            view! { <text class=class transform=place>{words}</text> }.into_any()
+        }
+    }
 }
 
 fn draw_part(part: Drawn) -> AnyView {
     let Drawn { id, class, shapes } = part;
     let id = (id.0 < u32::MAX).then(|| id.0.to_string());
-    view! { <g class=class data-part=id>{shapes.into_iter().map(Shape::draw).collect_view()}</g> }
+    view! { <g class=class data-part=id>{shapes.into_iter().map(draw).collect_view()}</g> }
         .into_any()
-}
-
-/// The class of the ground on which words at this height stand.
-fn ground_at(rows: &[RowShown], y: i32) -> &'static str {
-    let row = rows.iter().find(|row| row.top + row.height > y - 4);
-    match row.map(|row| row.kind) {
-        Some(RowKind::Clock { .. }) => "p-ground p-ground--sunk",
-        Some(RowKind::Stale) => "p-ground p-ground--stale",
-        _ => "p-ground",
-    }
-}
-
-/// The lanes' lines.
-fn lanes(places: &LanePlaces, window: Window, shown: &Picture) -> Vec<Shape> {
-    let mut ink = Ink::new();
-    let (cursor_y, end) = (shown.cursor_y, shown.height);
-    let (top, bottom) = ((-ABOVE).max(window.from - ABOVE), end.min(window.to));
-    for (lane, x) in &places.lanes {
-        let hue = match lane {
-            Lane::Client(client) => " p-line--client ".to_string() + &super::controls::hue(*client),
-            _ => String::new(),
-        };
-        let line = |from: i32, to: i32| numbers(&[("M", *x), (" ", from), ("V", to)]);
-        if top < cursor_y {
-            ink.path_in("p-line".to_string() + &hue, line(top, bottom.min(cursor_y)));
-        }
-        if bottom > cursor_y {
-            ink.path_in(
-                "p-line p-faint".to_string() + &hue,
-                line(top.max(cursor_y), bottom),
-            );
-        }
-    }
-    ink.shapes
-}
-
-/// What stands at the left and stays there: the actions' numbers and the times.
-fn axis_of(shown: &Picture, places: &LanePlaces) -> Vec<Shape> {
-    let mut ink = Ink::new();
-    ink.rectangle(
-        "p-ground",
-        0,
-        -ABOVE,
-        places.axis - 2,
-        shown.height + ABOVE + BELOW,
-    );
-    for row in &shown.rows {
-        let ordinal = (row.action + 1).to_string();
-        let right = if places.is_narrow() { 24 } else { 22 }.max(ordinal.len() as i32 * 7 + 2);
-        ink.text("p-ordinal", right, row.top + 18, ordinal);
-        if let (Some(time), false) = (&row.time, places.is_narrow()) {
-            let (x, y) = match row.action > 999 {
-                true => (6, row.top + 33),
-                false => (28, row.top + 18),
-            };
-            let class = if row.faint {
-                "p-instant p-later"
-            } else {
-                "p-instant"
-            };
-            ink.text(class, x, y, time.clone());
-        }
-    }
-    ink.shapes
-}
-
-/// The head of the axis.
-fn corner(places: &LanePlaces) -> Vec<Shape> {
-    let mut ink = Ink::new();
-    ink.rectangle("p-ground", 0, 0, places.axis - 2, 41);
-    if !places.is_narrow() {
-        ink.text("p-lane-note", 8, 26, "time, s".to_string());
-    }
-    ink.shapes
-}
-
-/// The heads of the lanes, which stay at the top.
-fn heads_of(session: &Session, places: &LanePlaces) -> Vec<Shape> {
-    let mut ink = Ink::new();
-    let setup = session.setup();
-    for (lane, x) in &places.lanes {
-        let name = lane_name(setup, *lane);
-        match lane {
-            Lane::Client(client) => {
-                strokes::client_badge(&mut ink, *x, 14, *client, &name, places.is_narrow());
-                ink.text("p-lane-note p-middle", *x, 37, "belief".to_string());
-            }
-            Lane::Store(_) => {
-                ink.text("p-lane-name p-middle", *x, 20, name);
-                ink.text("p-lane-note p-middle", *x, 36, "lease".to_string());
-            }
-            _ => {
-                let name = words::shortened(&name, 14);
-                let half = name.chars().count() as i32 * 4;
-                match x + half > places.width {
-                    true => ink.text("p-lane-name p-end", places.width - 4, 20, name),
-                    false => ink.text("p-lane-name p-middle", *x, 20, name),
-                }
-            }
-        }
-    }
-    ink.shapes
-}
-
-/// The cursor's line, and what time it is.
-fn flag_of(session: &Session, places: &LanePlaces, y: i32) -> Vec<Shape> {
-    let mut ink = Ink::new();
-    let y = y + 1;
-    ink.path("p-cursor", numbers(&[("M0 ", y), ("H", places.width)]));
-    if session.cursor() == session.timeline().len() {
-        let now = "now ".to_string() + &words::seconds(session.world().now) + " s";
-        ink.text("p-mono", places.axis + 6, y + 15, now);
-    }
-    ink.shapes
-}
-
-/// The flag of the cursor's line, at the axis.
-fn tab_of(session: &Session, places: &LanePlaces, y: i32) -> Vec<Shape> {
-    let mut ink = Ink::new();
-    let cursor = session.cursor().to_string();
-    let (words, least) = match places.is_narrow() {
-        true => (cursor, 28),
-        false => {
-            let len = session.timeline().len().to_string();
-            (cursor + " of " + &len, 72)
-        }
-    };
-    let width = (words.len() as i32 * 7 + 10).max(least);
-    let y = y + 1;
-    ink.rectangle("p-cursor-tab", 0, y - 16, width, 16);
-    ink.text("p-cursor-word", width / 2, y - 4, words);
-    ink.shapes
 }
 
 // ---- the sentence of what is pointed at

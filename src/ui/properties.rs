@@ -4,10 +4,10 @@ use super::view::*;
 
 use super::controls::{Key, icon, list, prose, verdict};
 use super::desk::Desk;
-use super::words;
 use crate::property::{Break, Property, Verdict};
 use crate::scenario::check::Difference;
 use crate::session::{Mismatch, Msg, Session};
+use crate::words;
 
 /// The most replies that are shown that differ.
 const MOST_MISMATCHES: usize = 20;

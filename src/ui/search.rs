@@ -7,10 +7,10 @@ use super::view::*;
 use super::browser;
 use super::controls::{Button, fresh_id, icon};
 use super::desk::{Desk, Over};
-use super::words;
 use crate::property::Property;
 use crate::search::{Budget, Goal, MOST, MOST_TIES, Outcome, Progress, Request, Start, told};
 use crate::session::{Msg, Session};
+use crate::words;
 
 /// How far a search has come, as the page shows it.
 #[derive(Clone, Default, PartialEq)]

@@ -5,10 +5,10 @@ use super::view::*;
 use super::browser::{self, Kept, Timer};
 use super::controls::{Button, fresh_id};
 use super::desk::{Desk, Over};
-use super::words;
 use crate::link::{self, Opened};
 use crate::scenario::library::{self, Story};
 use crate::session::{Branch, Msg, Notice, Session};
+use crate::words;
 
 /// From so many characters a link is too long for many a chat, and the file is offered first.
 const LONG_LINK: usize = 2000;

@@ -4,11 +4,11 @@ use super::view::*;
 
 use super::controls::{Button, Key, badge, list};
 use super::desk::Desk;
-use super::words;
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, ClientId, ServerId};
 use crate::sim::event::Fact;
 use crate::sim::store::KeyState;
+use crate::words;
 
 /// The most keys that are shown.
 const MOST_KEYS: usize = 200;
@@ -166,7 +166,7 @@ fn draw_key(desk: Desk, row: KeyRow) -> AnyView {
     let hue = holder
         .as_ref()
         .map_or("is-nobody".to_string(), |(client, _)| {
-            super::controls::hue(*client)
+            crate::strokes::hue(*client)
         });
     let chip = holder.map(|(client, name)| {
         let title = name.clone() + " holds it";

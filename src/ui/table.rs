@@ -3,9 +3,9 @@
 use super::view::*;
 
 use super::controls::{Key, token};
-use super::words;
 use crate::session::Session;
 use crate::sim::database::Value;
+use crate::words;
 
 /// The most rows of a table that are shown.
 const MOST_ROWS: usize = 50;

@@ -9,10 +9,10 @@ use super::controls::{Button, Key, icon, list};
 use super::desk::{Desk, Dock, Tab};
 use super::highlight::{self, Piece};
 use super::share;
-use super::words;
 use crate::scenario::TextError;
 use crate::scenario::check::Difference;
 use crate::session::{Msg, Session};
+use crate::words;
 
 /// After how many milliseconds without a key the text is replayed.
 const PAUSE_OF_TYPING: i32 = 250;

@@ -3,14 +3,15 @@
 use super::view::*;
 
 use super::browser::{self, Timer};
-use super::controls::{Button, fresh_id, hue_number};
+use super::controls::{Button, fresh_id};
 use super::desk::Desk;
-use super::words;
 use crate::scenario;
 use crate::session::{MOST_ADVANCE, Msg, Session, client_of};
 use crate::sim::action::{Action, ClientId, Who};
 use crate::sim::event::Fact;
+use crate::strokes::hue_number;
 use crate::timeline::Entry;
+use crate::words;
 
 /// How many pixels a tick above the slider takes up; where there is less room, every so manieth place shows its gravest action.
 const TICK: i32 = 10;
@@ -360,7 +361,7 @@ fn draw_tick(after: usize, tick: Tick, len: usize) -> AnyView {
         ),
     };
     let hue = match tick {
-        Tick::Client(client) => super::controls::hue(client),
+        Tick::Client(client) => crate::strokes::hue(client),
         _ => String::new(),
     };
     view! { <svg x=x y="10" overflow="visible" class=hue><path class=class d=shape /></svg> }

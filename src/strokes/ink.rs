@@ -1,8 +1,6 @@
 //! The two shapes that the picture is made of, a path and a text, so that the page holds the code of each once; and the labels,
 //! which stand above all strokes, each on a ground of its own, and are kept apart.
 
-use super::view::*;
-
 /// A path, plain or hatched, or a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
@@ -31,28 +29,6 @@ pub enum Shape {
         /// What it says.
         words: String,
     },
-}
-
-impl Shape {
-    /// The shape on the page.
-    pub fn draw(self) -> AnyView {
-        match self {
-            Shape::Path { class, way } => view! { <path class=class d=way /> }.into_any(),
-            Shape::Hatched { class, way } => {
-                view! { <path class=class d=way fill="url(#hatch-stale)" /> }.into_any()
-            }
-            Shape::Text {
-                class,
-                at: (x, y),
-                upward,
-                words,
-            } => {
-                let turn = if upward { " rotate(-90)" } else { "" };
-                let place = ["translate(", &x.to_string(), " ", &y.to_string(), ")", turn].concat();
-                view! { <text class=class transform=place>{words}</text> }.into_any()
-            }
-        }
-    }
 }
 
 /// Words beside a mark or an arrow.

@@ -1,13 +1,14 @@
 //! How each part of the diagram is drawn: bars, arrows, marks and the few words beside them.
 
+use super::hue_number;
 use super::ink::{Ink, numbers};
-use super::words;
 use crate::diagram::{
     Fate, Fault, Holder, Kind, Lane, LanePlaces, LatchChange, LeaseEnd, Part, Run, Shown,
     TokenPlace, Way, WriteVerdict,
 };
 use crate::sim::action::{ClientId, LatchPoint, Who};
 use crate::sim::event::BeliefEnd;
+use crate::words;
 
 /// How long a bar has to be for words within it.
 const LEAST_FOR_WORDS: i32 = 90;
@@ -29,7 +30,7 @@ pub fn hue(part: &Part) -> String {
             _ => None,
         },
     };
-    client.map_or_else(|| "is-nobody".to_string(), super::controls::hue)
+    client.map_or_else(|| "is-nobody".to_string(), super::hue)
 }
 
 /// Draws a part.
@@ -808,8 +809,8 @@ fn refused(ink: &mut Ink, at: &At<'_>, label: &str) {
 
 /// A client's shape and letter, as a head of its lane.
 pub fn client_badge(ink: &mut Ink, x: i32, y: i32, client: ClientId, name: &str, narrow: bool) {
-    let number = super::controls::hue_number(client);
-    let class = "p-badge ".to_string() + &super::controls::hue(client);
+    let number = hue_number(client);
+    let class = "p-badge ".to_string() + &super::hue(client);
     let corners = |points: &str| numbers(&[("M", x), (" ", y)]) + points;
     match number {
         1 => ink.circle(&class, x, y, 10),
