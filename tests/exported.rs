@@ -22,11 +22,11 @@ use latchkey::timeline::Timeline;
 use plain_redis::Redis;
 
 /// Where the servers are, for what is run.
-type Environment = Vec<(&'static str, String)>;
+type Environment = Vec<(String, String)>;
 
-/// Both servers, with a place in each for two sets of tests at once.
+/// The servers, with a place in each for two sets of tests at once: as many of Redis as a story has.
 struct Servers {
-    redis: Redis,
+    redis: [Redis; 3],
     mariadb: mariadb::Server,
 }
 
@@ -36,7 +36,7 @@ impl Servers {
         let mut connection = mariadb.connect(false).unwrap();
         connection.ask("CREATE DATABASE other").unwrap();
         Servers {
-            redis: Redis::start(),
+            redis: std::array::from_fn(|_| Redis::start()),
             mariadb,
         }
     }
@@ -44,22 +44,26 @@ impl Servers {
     /// The environment for one of the places.
     fn environment(&self, holds: bool) -> Environment {
         let database = if holds { "other" } else { "test" };
-        let (redis, mysql) = (self.redis.port, self.mariadb.port());
-        vec![
-            (
-                "REDIS_URL",
-                format!("redis://127.0.0.1:{redis}/{}", u8::from(holds)),
-            ),
-            ("REDIS_HOST", "127.0.0.1".to_owned()),
-            ("REDIS_PORT", redis.to_string()),
-            ("REDIS_DB", u8::from(holds).to_string()),
-            ("DB_HOST", "127.0.0.1".to_owned()),
-            ("DB_PORT", mysql.to_string()),
-            ("DB_DATABASE", database.to_owned()),
-            ("MYSQL_HOST", "127.0.0.1".to_owned()),
-            ("MYSQL_PORT", mysql.to_string()),
-            ("MYSQL_DATABASE", database.to_owned()),
-        ]
+        let (port, place) = (self.mariadb.port().to_string(), u8::from(holds).to_string());
+        let mut environment = vec![
+            ("DB_HOST".to_owned(), "127.0.0.1".to_owned()),
+            ("DB_PORT".to_owned(), port.clone()),
+            ("DB_DATABASE".to_owned(), database.to_owned()),
+            ("MYSQL_HOST".to_owned(), "127.0.0.1".to_owned()),
+            ("MYSQL_PORT".to_owned(), port),
+            ("MYSQL_DATABASE".to_owned(), database.to_owned()),
+        ];
+        for (redis, number) in self.redis.iter().zip(["", "_2", "_3"]) {
+            let (host, port) = ("127.0.0.1", redis.port);
+            let url = format!("redis://{host}:{port}/{place}");
+            environment.extend([
+                (format!("REDIS_URL{number}"), url),
+                (format!("REDIS_HOST{number}"), host.to_owned()),
+                (format!("REDIS_PORT{number}"), port.to_string()),
+                (format!("REDIS_DB{number}"), place.clone()),
+            ]);
+        }
+        environment
     }
 
     /// Nothing is left of any test.
@@ -75,15 +79,17 @@ impl Servers {
                 "left in {database}"
             );
         }
-        let keys = Command::new("redis-cli")
-            .args(["-p", &self.redis.port.to_string(), "INFO", "keyspace"])
-            .output()
-            .unwrap();
-        let keys = String::from_utf8_lossy(&keys.stdout).into_owned();
-        assert!(
-            !keys.contains("db0") && !keys.contains("db1"),
-            "left in Redis: {keys}"
-        );
+        for redis in &self.redis {
+            let keys = Command::new("redis-cli")
+                .args(["-p", &redis.port.to_string(), "INFO", "keyspace"])
+                .output()
+                .unwrap();
+            let keys = String::from_utf8_lossy(&keys.stdout).into_owned();
+            assert!(
+                !keys.contains("db0") && !keys.contains("db1"),
+                "left in Redis: {keys}"
+            );
+        }
     }
 }
 

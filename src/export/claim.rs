@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::property::{LedgerEntry, Property, Reason, Role, Verdict};
-use crate::sim::action::{Action, ClientId, Who};
+use crate::sim::action::{Action, ClientId, ServerId, Who};
 use crate::sim::event::{Answer, Fact};
 use crate::sim::setup::{Column, Setup};
 use crate::sim::store::reply::Reply;
 use crate::timeline::{Entry, Timeline};
 
+use super::plan::Key;
 use super::words::name_in_sql;
 
 /// A property that a test is about.
@@ -44,12 +45,12 @@ pub(super) enum Evidence {
     /// The key is still there after this action.
     Left {
         /// The lock.
-        key: Vec<u8>,
+        key: Key,
         /// The action.
         action: usize,
     },
     /// The key has a deadline after each of these actions.
-    Deadline(Vec<(Vec<u8>, usize)>),
+    Deadline(Vec<(Key, usize)>),
 }
 
 impl Evidence {
@@ -120,7 +121,7 @@ pub(super) struct Replies {
 
 impl Claim {
     /// Which keys the plan has to look at after this action, and whether it is their deadline that counts.
-    pub fn looks_at(&self, place: usize) -> Vec<(Vec<u8>, bool)> {
+    pub fn looks_at(&self, place: usize) -> Vec<(Key, bool)> {
         match &self.evidence {
             Evidence::Left { key, action } if *action == place => vec![(key.clone(), false)],
             Evidence::Deadline(after) => {
@@ -188,12 +189,13 @@ fn evidence(
                     .iter()
                     .find_map(|event| match &event.fact {
                         Fact::KeyChanged {
+                            server,
                             key,
                             before: Some(_),
                             after: None,
                             who: Some(_),
                             ..
-                        } => Some(key.clone()),
+                        } => Some(Key::on(*server, key)),
                         _ => None,
                     })?;
             Evidence::Left { key, action }
@@ -227,11 +229,12 @@ fn stock(setup: &Setup) -> Option<&Column> {
 }
 
 /// Each lock, and the first action of each client that took it.
-fn taken(setup: &Setup, timeline: &Timeline) -> Vec<(Vec<u8>, usize)> {
-    let mut seen: BTreeMap<(&[u8], Who), usize> = BTreeMap::new();
+fn taken(setup: &Setup, timeline: &Timeline) -> Vec<(Key, usize)> {
+    let mut seen: BTreeMap<(&[u8], ServerId, Who), usize> = BTreeMap::new();
     for (place, entry) in timeline.entries().iter().enumerate() {
         for event in &entry.events {
             if let Fact::KeyChanged {
+                server,
                 key,
                 before: None,
                 after: Some(_),
@@ -243,13 +246,13 @@ fn taken(setup: &Setup, timeline: &Timeline) -> Vec<(Vec<u8>, usize)> {
                     .iter()
                     .any(|watch| watch.lock.as_deref() == Some(key))
             {
-                seen.entry((key, *who)).or_insert(place);
+                seen.entry((key, *server, *who)).or_insert(place);
             }
         }
     }
-    let mut taken: Vec<(Vec<u8>, usize)> = seen
+    let mut taken: Vec<(Key, usize)> = seen
         .into_iter()
-        .map(|((key, _), place)| (key.to_vec(), place))
+        .map(|((key, server, _), place)| (Key::on(server, key), place))
         .collect();
     crate::sorted::sort_by_key(&mut taken, |(_, place)| *place);
     taken
@@ -413,13 +416,22 @@ fn place_of(answer: &Answer, token: &[u8]) -> Option<Option<usize>> {
     }
 }
 
+/// Who asked what, where a server has answered.
 fn asked<'a>(setup: &'a Setup, entry: &'a Entry) -> Option<(&'a str, &'a str)> {
+    let is_answer =
+        |fact: &Fact| matches!(fact, Fact::Answered { .. } | Fact::AnsweredNobody { .. });
+    if !entry.events.iter().any(|event| is_answer(&event.fact)) {
+        return None;
+    }
     let name = |who: Who| match who {
         Who::Client(client) => setup.clients[client.0].name.as_str(),
         Who::Operator => "operator",
     };
     match &entry.action {
-        Action::Step { client, step } => {
+        Action::Step { client, step }
+        | Action::LoseReply { client, step }
+        | Action::Delay { client, step, .. }
+        | Action::Deliver { client, step } => {
             let protocol = setup.clients[client.0].protocol?;
             Some((
                 name(Who::Client(*client)),

@@ -1,6 +1,6 @@
 //! A test for `go test`, with go-redis and go-sql-driver.
 
-use crate::sim::client::protocol::Request;
+use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{Statement, Value as SqlValue};
 
 use super::Options;
@@ -10,10 +10,10 @@ use super::plan::{OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Code, Routine, Send, Shape};
 use super::walk::{
-    Asker, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
-    arguments,
+    Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
+    argument, arguments,
 };
-use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, camel, pascal, short};
+use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, pascal, short};
 
 /// The test.
 pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
@@ -39,26 +39,37 @@ const TABLES: Tables = Tables {
             "github.com/go-sql-driver/mysql",
         ],
         redis: WHERE_REDIS_IS,
+        several: WHERE_SEVERAL_ARE,
+        variable: "REDIS_URL",
         mysql: WHERE_MYSQL_IS,
     },
     template: include_str!("texts/go.go"),
     phrases: Phrases {
         step: "{me}.{verb}({label})",
         step_freely: "{me}.{verb}() // {name}",
-        verbs: ["step", "sends"],
+        verbs: ["step", "sends", "loses", "delays", "findsItDown"],
         see: "{me}.seesTheReply() // {name}",
+        deliver: "{me}.delivers() // {name}",
+        give_up: "{me}.givesUp() // {name}",
+        clock: "{me}.clock.passes({n})",
+        by_clock: [
+            "steps.clock.holds({lock}, {n})",
+            "steps.clock.forgets({lock})",
+            "steps.clock.asksFor({lock})",
+            "steps.clock.countsAVoteFor({lock})",
+        ],
         latch: "{latch} := make(chan struct{})",
         wait: "waitFor(t, {latch})",
         open: "close({latch})",
-        lapse: "{me}.redis(\"PEXPIRE\", {key}, 0)",
-        age: "{me}.redis(\"PEXPIRE\", {key}, {n})",
-        ahead: "{me}.redis(\"INCRBY\", {key}, {n})",
+        lapse: "{me}.{redis}(\"PEXPIRE\", {key}, 0)",
+        age: "{me}.{redis}(\"PEXPIRE\", {key}, {n})",
+        ahead: "{me}.{redis}(\"INCRBY\", {key}, {n})",
         database_clock: "{me}.update({statement})",
-        wipe: "{me}.redis(\"DEL\", {key}) // lost",
+        wipe: "{me}.{redis}(\"DEL\", {key}) // lost",
         crash: "{me}.close() // crashes",
         restart: "{me}.connect()",
-        look_for_key: "{me}.looksFor({key})",
-        look_for_deadline: "{me}.looksHowLongThereIs({key})",
+        look_for_key: "{me}.looksFor({me}.{redis}(\"EXISTS\", {key}))",
+        look_for_deadline: "{me}.looksHowLongThereIs({me}.{redis}(\"PTTL\", {key}))",
         raise: "runtime.Goexit()",
         runs: ["{me}.runs(func(steps *steps) { ", " })"],
         together: ["runTogether(", ")"],
@@ -70,15 +81,15 @@ const TABLES: Tables = Tables {
             ["var tables = []string{", "}"],
             ["var keys = []any{", "}"],
         ],
-        is_gone: "assertEqual(t, operator.redis(\"EXISTS\", {key}), 0)",
-        stays: "assertEqual(t, operator.redis(\"PTTL\", {key}), -1)",
-        lapses: "assertLapsesAfter(t, operator, {key}, {least})",
+        is_gone: "assertEqual(t, operator.{redis}(\"EXISTS\", {key}), 0)",
+        stays: "assertEqual(t, operator.{redis}(\"PTTL\", {key}), -1)",
+        lapses: "assertLapsesAfter(t, operator.{redis}(\"PTTL\", {key}), {key}, {least})",
         reads: [
-            "\"GET\", {key}",
-            "\"LRANGE\", {key}, 0, -1",
-            "\"HGETALL\", {key}",
-            "\"SORT\", {key}, \"ALPHA\"",
-            "\"ZRANGE\", {key}, 0, -1",
+            "{redis}(\"GET\", {key})",
+            "{redis}(\"LRANGE\", {key}, 0, -1)",
+            "{redis}(\"HGETALL\", {key})",
+            "{redis}(\"SORT\", {key}, \"ALPHA\")",
+            "{redis}(\"ZRANGE\", {key}, 0, -1)",
         ],
     },
     questions: Questions {
@@ -89,6 +100,7 @@ const TABLES: Tables = Tables {
             "{reply} == serverError({value})",
             "{reply} != serverError({value})",
         ],
+        no_reply: ["{reply} == noReply", "{reply} != noReply"],
         element: "element({reply}, {n})",
         count: "len({reply}.([]any))",
         joints: [" && ", " || "],
@@ -191,8 +203,8 @@ impl Language for Go {
 
     fn send(&self, walk: &mut Walk<'_, '_>, indent: usize, send: &Send<'_>, is_declared: bool) {
         let reply = variable(&send.reply);
-        let request = Call::of(&send.step.request);
-        let request = self.call(&request, send.shape, indent + 8, Asker::Protocol);
+        let request = &send.step.request;
+        let request = walk.call(request, send.shape, indent + 8, Asking::Protocol);
         let assigned = match (send.is_used, is_declared) {
             (true, false) => format!("{reply} := "),
             (true, true) => format!("{reply} = "),
@@ -221,18 +233,22 @@ impl Language for Go {
         format!("steps.sells({units}, {order})")
     }
 
-    fn script_name(&self, name: &str, _as_digest: bool) -> String {
-        camel(&format!("{name} script"))
+    fn script_name(&self, name: &str, as_digest: bool) -> String {
+        let name = camel(&format!("{name} script"));
+        match as_digest {
+            true => format!("sha1Of({name})"),
+            false => name,
+        }
     }
 
     fn call(&self, call: &Call<'_>, shape: Shape, indent: usize, asker: Asker<'_>) -> Laid {
-        let me = match asker {
-            Asker::Protocol | Asker::Console(_) => "c",
-            Asker::SetUp => "operator",
+        let me = match asker.who {
+            Asking::Protocol | Asking::Console(_) => "c",
+            Asking::SetUp => "operator",
         };
         let redis = |name: &str, mut words: Vec<Laid>| {
             words.insert(0, leaf(text(name)));
-            list(format!("{me}.redis("), words, ")")
+            list(format!("{me}.{}(", asker.redis), words, ")")
         };
         match call {
             Call::Set {
@@ -281,6 +297,20 @@ impl Language for Go {
                 let items = vec![leaf(argument(self, name))];
                 list(format!("{me}.notes.gateway.refund("), items, ")")
             }
+            Call::Look(lock) => {
+                let items = vec![leaf(argument(self, lock))];
+                list(format!("{me}.clock.look("), items, ")")
+            }
+            Call::Quorum {
+                votes,
+                key,
+                lease,
+                drift,
+            } => {
+                let mut items = vec![leaf(votes.to_string()), leaf(argument(self, key))];
+                items.extend([*lease, drift].map(|number| leaf(self.milliseconds(number))));
+                list(format!("{me}.clock.quorum("), items, ")")
+            }
             Call::BrokenStatement | Call::Nothing => leaf("nil"),
         }
     }
@@ -294,7 +324,7 @@ impl Language for Go {
         request: (&Request, Shape),
     ) {
         let (request, shape) = request;
-        let request = self.call(&Call::of(request), shape, indent + 8, Asker::Console(me));
+        let request = walk.call(request, shape, indent + 8, Asking::Console(me));
         function(
             walk,
             indent,
@@ -303,7 +333,15 @@ impl Language for Go {
         );
     }
 
-    fn handed(&self, _routine: &Routine<'_>, _client: &str) -> Vec<String> {
+    fn milliseconds(&self, milliseconds: &Argument) -> String {
+        let text = argument(self, milliseconds);
+        match milliseconds {
+            Argument::Variable(_) => format!("number({text})"),
+            _ => text,
+        }
+    }
+
+    fn handed(&self, _routine: &Routine<'_>, _client: &str, _stores: &[String]) -> Vec<String> {
         vec!["steps".to_owned()]
     }
 
@@ -365,7 +403,7 @@ impl Language for Go {
     }
 
     fn key_is(&self, walk: &mut Walk<'_, '_>, indent: usize, read: &str, value: Laid) {
-        let items = vec![leaf("t"), leaf(format!("operator.redis({read})")), value];
+        let items = vec![leaf("t"), leaf(format!("operator.{read}")), value];
         walk.code(indent, &list("assertEqual(", items, ")"));
     }
 
@@ -455,7 +493,7 @@ const KEYWORDS: &str = " break case chan const continue default defer else fallt
     package range return select struct switch type var any all append cap close copy false int iota len make new nil panic print \
     string true steps notes operator expected tables keys statements numbers number elements element near charge gateway client \
     step saw row t c context sql errors fmt os reflect runtime sort strconv strings sync testing time mysql redis least stock \
-    tokens concat cell plain try ";
+    tokens concat cell plain try clock noReply ";
 
 /// A variable's name in Go.
 fn variable(name: &str) -> String {

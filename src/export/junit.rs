@@ -10,9 +10,11 @@ use super::plan::{OPERATOR, Part, Plan};
 use super::request::{Call, plain_number};
 use super::routine::{Code, Routine, Send, Shape, is_sent_first};
 use super::walk::{
-    Asker, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
+    Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
 };
-use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, camel, screaming, short, test_class};
+use super::words::{
+    WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, screaming, short, test_class,
+};
 
 /// The test.
 pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
@@ -37,26 +39,37 @@ const TABLES: Tables = Tables {
             "com.mysql:mysql-connector-j",
         ],
         redis: WHERE_REDIS_IS,
+        several: WHERE_SEVERAL_ARE,
+        variable: "REDIS_URL",
         mysql: WHERE_MYSQL_IS,
     },
     template: include_str!("texts/junit.java"),
     phrases: Phrases {
         step: "{me}.{verb}({label});",
         step_freely: "{me}.{verb}(); // {name}",
-        verbs: ["step", "sends"],
+        verbs: ["step", "sends", "loses", "delays", "findsItDown"],
         see: "{me}.seesTheReply(); // {name}",
+        deliver: "{me}.sends({label});",
+        give_up: "{me}.givesUp(); // {name}",
+        clock: "{me}.clock.passes({n});",
+        by_clock: [
+            "clock.holds({lock}, {n})",
+            "clock.forgets({lock})",
+            "clock.asksFor({lock})",
+            "clock.countsAVoteFor({lock})",
+        ],
         latch: "private final CountDownLatch {latch} = new CountDownLatch(¦1¦);",
         wait: "waitFor({latch});",
         open: "{latch}.countDown();",
-        lapse: "{me}.redis.pexpire(¦{key}¦0¦);",
-        age: "{me}.redis.pexpire(¦{key}¦{n}¦);",
-        ahead: "{me}.redis.incrBy(¦{key}¦{n}¦);",
+        lapse: "{me}.{redis}.pexpire(¦{key}¦0¦);",
+        age: "{me}.{redis}.pexpire(¦{key}¦{n}¦);",
+        ahead: "{me}.{redis}.incrBy(¦{key}¦{n}¦);",
         database_clock: "update(¦{me}.mysql¦{statement}¦);",
-        wipe: "{me}.redis.del({key}); // lost",
+        wipe: "{me}.{redis}.del({key}); // lost",
         crash: "{me}.close(); // crashes",
         restart: "{me}.connect();",
-        look_for_key: "left.add(¦{me}.redis.exists({key})¦);",
-        look_for_deadline: "timesToLive.add(¦{me}.redis.pttl({key})¦);",
+        look_for_key: "left.add(¦{me}.{redis}.exists({key})¦);",
+        look_for_deadline: "timesToLive.add(¦{me}.{redis}.pttl({key})¦);",
         raise: "throw (Exception) {reply}",
         runs: ["{me}.runs(", ");"],
         together: ["runTogether(", ");"],
@@ -68,15 +81,15 @@ const TABLES: Tables = Tables {
             ["private static final List<String> TABLES = List.of(", ");"],
             ["private static final String[] KEYS = {", "};"],
         ],
-        is_gone: "assertFalse(operator.redis.exists({key}));",
-        stays: "assertEquals(-1, operator.redis.pttl({key}));",
-        lapses: "assertLapsesAfter(operator, {key}, {least});",
+        is_gone: "assertFalse(operator.{redis}.exists({key}));",
+        stays: "assertEquals(-1, operator.{redis}.pttl({key}));",
+        lapses: "assertLapsesAfter(operator.{redis}, {key}, {least});",
         reads: [
-            "operator.redis.get({key})",
-            "operator.redis.lrange({key}, 0, -1)",
-            "command(operator.redis, \"HGETALL\", {key})",
-            "command(operator.redis, \"SORT\", {key}, \"ALPHA\")",
-            "operator.redis.zrange({key}, 0, -1)",
+            "operator.{redis}.get({key})",
+            "operator.{redis}.lrange({key}, 0, -1)",
+            "command(operator.{redis}, \"HGETALL\", {key})",
+            "command(operator.{redis}, \"SORT\", {key}, \"ALPHA\")",
+            "operator.{redis}.zrange({key}, 0, -1)",
         ],
     },
     questions: Questions {
@@ -92,6 +105,10 @@ const TABLES: Tables = Tables {
         named_error: [
             "isRefused({reply}, {value})",
             "!isRefused({reply}, {value})",
+        ],
+        no_reply: [
+            "{reply} instanceof NoReply",
+            "!({reply} instanceof NoReply)",
         ],
         element: "element({reply}, {n})",
         count: "((List<?>) {reply}).size()",
@@ -208,14 +225,17 @@ impl Language for Java {
     }
 
     fn head(&self, walk: &mut Walk<'_, '_>, indent: usize, routine: &Routine<'_>) {
-        let handed = routine.handed([
-            "Jedis redis",
+        let stores = walk.stores();
+        let stores: Vec<String> = stores.iter().map(|name| format!("Jedis {name}")).collect();
+        let others = [
             "Connection mysql",
             "Gateway gateway",
             "List<String> sales",
-        ]);
+            "Clock clock",
+        ];
+        let handed = routine.handed(&stores, others);
         let mut given = vec![leaf("Steps steps")];
-        given.extend(handed.map(leaf));
+        given.extend(handed.into_iter().map(leaf));
         given.extend(routine.given.iter().map(|name| {
             let kind = if is_text(name) { "String" } else { "Object" };
             leaf(format!("{kind} {}", variable(name)))
@@ -250,33 +270,49 @@ impl Language for Java {
 
     fn send(&self, walk: &mut Walk<'_, '_>, indent: usize, send: &Send<'_>, is_declared: bool) {
         let reply = variable(&send.reply);
-        let inner = if send.catches { indent + 2 } else { indent };
-        let declares = !is_declared && !send.catches;
+        let may_be_lost = send.step.knows_of_lost();
+        let is_tried = send.catches || may_be_lost;
+        let inner = if is_tried { indent + 2 } else { indent };
+        let declares = !is_declared && !is_tried;
         let open = match (send.is_used, declares) {
             (true, true) => format!("Object {reply} = "),
             (true, false) => format!("{reply} = "),
             (false, _) => String::new(),
         };
-        let request = Call::of(&send.step.request);
         let deeper = inner + if send.is_used { 12 } else { 8 };
-        let request = self.call(&request, send.shape, deeper, Asker::Protocol);
+        let request = walk.call(&send.step.request, send.shape, deeper, Asking::Protocol);
         let code = list(format!("{open}steps.seen("), vec![request], ");");
-        if send.catches && !is_declared {
+        if is_tried && !is_declared && (send.is_used || send.catches) {
             walk.line(indent, &format!("Object {reply};"));
         }
-        walk.line(indent, &format!("steps.next({});", text(&send.step.label)));
-        if !send.catches {
+        let next = format!("steps.next({});", text(&send.step.label));
+        if !may_be_lost {
+            walk.line(indent, &next);
+        }
+        if !is_tried {
             return walk.code(indent, &code);
         }
-        let error = match send.step.request {
-            Request::Gateway(_) => "GatewayException",
-            _ if send.shape == Shape::Plain => "JedisDataException",
-            _ => "SQLException",
-        };
         walk.line(indent, "try {");
+        if may_be_lost {
+            walk.line(inner, &next);
+        }
         walk.code(inner, &code);
-        walk.line(indent, &format!("}} catch ({error} error) {{"));
-        walk.line(inner, &format!("{reply} = steps.seen(error);"));
+        if send.catches {
+            let error = match send.step.request {
+                Request::Gateway(_) => "GatewayException",
+                _ if send.shape == Shape::Plain => "JedisDataException",
+                _ => "SQLException",
+            };
+            walk.line(indent, &format!("}} catch ({error} error) {{"));
+            walk.line(inner, &format!("{reply} = steps.seen(error);"));
+        }
+        if may_be_lost {
+            walk.line(indent, "} catch (NoReply lost) {");
+            match send.is_used {
+                true => walk.line(inner, &format!("{reply} = lost;")),
+                false => walk.line(inner, "// It goes on all the same."),
+            }
+        }
         walk.line(indent, "}");
     }
 
@@ -309,7 +345,7 @@ impl Language for Java {
     }
 
     fn call(&self, call: &Call<'_>, shape: Shape, indent: usize, asker: Asker<'_>) -> Laid {
-        let (redis, mysql) = (asker.of("redis"), asker.of("mysql"));
+        let [redis, mysql] = asker.connections();
         match call {
             Call::Set {
                 key,
@@ -362,6 +398,17 @@ impl Language for Java {
                 list("gateway.charge(", items, ")")
             }
             Call::Refund(name) => list("gateway.refund(", vec![leaf(argument(self, name))], ")"),
+            Call::Look(lock) => list("clock.look(", vec![self.word(lock)], ")"),
+            Call::Quorum {
+                votes,
+                key,
+                lease,
+                drift,
+            } => {
+                let mut items = vec![leaf(votes.to_string()), self.word(key)];
+                items.extend([*lease, drift].map(|number| leaf(self.number(number))));
+                list("clock.quorum(", items, ")")
+            }
             Call::BrokenStatement | Call::Nothing => leaf("null"),
         }
     }
@@ -375,7 +422,7 @@ impl Language for Java {
         request: (&Request, Shape),
     ) {
         let (request, shape) = request;
-        let call = self.call(&Call::of(request), shape, indent + 12, Asker::Console(me));
+        let call = walk.call(request, shape, indent + 12, Asking::Console(me));
         let call = Laid {
             open: format!("() -> {}", call.open),
             ..call
@@ -384,11 +431,35 @@ impl Language for Java {
         walk.code(indent, &list(format!("{me}.asks("), items, ");"));
     }
 
-    fn handed(&self, routine: &Routine<'_>, client: &str) -> Vec<String> {
-        let (redis, mysql) = (format!("{client}.redis"), format!("{client}.mysql"));
-        let handed = routine.handed([redis.as_str(), &mysql, "gateway", "sales"]);
-        let steps = std::iter::once("steps");
-        steps.chain(handed).map(str::to_owned).collect()
+    /// The thread of a protocol that has given up is somewhere else.
+    fn deliver(
+        &self,
+        walk: &mut Walk<'_, '_>,
+        indent: usize,
+        me: &str,
+        label: &str,
+        request: (&Request, Shape),
+        is_late: bool,
+    ) -> bool {
+        if is_late {
+            self.ask(walk, indent, me, label, request);
+        }
+        is_late
+    }
+
+    fn milliseconds(&self, milliseconds: &Argument) -> String {
+        self.number(milliseconds)
+    }
+
+    fn handed(&self, routine: &Routine<'_>, client: &str, stores: &[String]) -> Vec<String> {
+        let stores: Vec<String> = stores
+            .iter()
+            .map(|name| format!("{client}.{name}"))
+            .collect();
+        let (mysql, clock) = (format!("{client}.mysql"), format!("{client}.clock"));
+        let mut handed = vec!["steps".to_owned()];
+        handed.extend(routine.handed(&stores, [&mysql, "gateway", "sales", &clock]));
+        handed
     }
 
     fn part(
@@ -589,7 +660,7 @@ fn list_of_replies(replies: &Replies) -> Laid {
 const KEYWORDS: &str = " abstract assert boolean break byte case catch char class const continue default do double else enum \
     extends final finally float for goto if implements import instanceof int interface long native new null package private \
     protected public return short static strictfp super switch synchronized this throw throws transient try void volatile while \
-    true false var record yield steps redis mysql gateway sales error expected ";
+    true false var record yield steps redis mysql gateway sales clock error lost expected ";
 
 /// A variable's name in Java.
 fn variable(name: &str) -> String {

@@ -234,8 +234,9 @@ fn variables(request: &Request) -> Box<dyn Iterator<Item = &str> + '_> {
         Request::CheckDeadline(argument) | Request::Await(argument) | Request::Sleep(argument) => {
             Box::new(variable(argument).into_iter())
         }
-        // A scenario that counts votes is refused.
-        Request::Quorum { .. } => Box::new(std::iter::empty()),
+        Request::Quorum {
+            key, lease, drift, ..
+        } => Box::new([key, lease].into_iter().chain(drift).filter_map(variable)),
     }
 }
 

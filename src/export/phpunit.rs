@@ -10,7 +10,7 @@ use super::plan::{Move, OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Routine, Send, Shape};
 use super::walk::{
-    Asker, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
+    Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
 };
 use super::words::{camel, pascal, screaming, short, test_class};
 
@@ -31,26 +31,38 @@ const TABLES: Tables = Tables {
         commands: &["phpunit {class}.php"],
         packages: ["", "", ""],
         redis: "REDIS_HOST, REDIS_PORT, REDIS_PASSWORD and REDIS_DB say where Redis is (127.0.0.1, 6379, no password, 0).",
+        several: "{variables} say where {servers} are, and so do REDIS_PORT, REDIS_PASSWORD and REDIS_DB with the same numbers (127.0.0.1, 6379, no \
+            password, and the databases {databases}).",
+        variable: "REDIS_HOST",
         mysql: "DB_HOST, DB_PORT, DB_USERNAME, DB_PASSWORD and DB_DATABASE say where MySQL or MariaDB is (127.0.0.1, 3306, root, no password, test).",
     },
     template: include_str!("texts/phpunit.php"),
     phrases: Phrases {
         step: "{me}->{verb}({label});",
         step_freely: "{me}->{verb}(); // {name}",
-        verbs: ["step", "sends"],
+        verbs: ["step", "sends", "loses", "delays", "findsItDown"],
         see: "{me}->seesTheReply(); // {name}",
+        deliver: "{me}->delivers(); // {name}",
+        give_up: "{me}->givesUp(); // {name}",
+        clock: "{me}->clock->passes({n});",
+        by_clock: [
+            "$client->clock->holds({lock}, {n})",
+            "$client->clock->forgets({lock})",
+            "$client->clock->asksFor({lock})",
+            "$client->clock->countsAVoteFor({lock})",
+        ],
         latch: "{latch} = new Latch();",
         wait: "{latch}->wait();",
         open: "{latch}->open();",
-        lapse: "{me}->redis->pExpire(¦{key}¦0¦);",
-        age: "{me}->redis->pExpire(¦{key}¦{n}¦);",
-        ahead: "{me}->redis->incrBy(¦{key}¦{n}¦);",
+        lapse: "{me}->{redis}->pExpire(¦{key}¦0¦);",
+        age: "{me}->{redis}->pExpire(¦{key}¦{n}¦);",
+        ahead: "{me}->{redis}->incrBy(¦{key}¦{n}¦);",
         database_clock: "{me}->affectedRows(¦{statement}¦);",
-        wipe: "{me}->redis->del({key}); // lost",
+        wipe: "{me}->{redis}->del({key}); // lost",
         crash: "{me}->close(); // crashes",
         restart: "{me}->connect();",
-        look_for_key: "$left[] = {me}->redis->exists({key});",
-        look_for_deadline: "$timesToLive[] = {me}->redis->pttl({key});",
+        look_for_key: "$left[] = {me}->{redis}->exists({key});",
+        look_for_deadline: "$timesToLive[] = {me}->{redis}->pttl({key});",
         raise: "throw {reply}",
         runs: ["{me}->runs(", ");"],
         together: ["$this->runTogether(", ");"],
@@ -62,15 +74,15 @@ const TABLES: Tables = Tables {
             ["private const TABLES = [", "];"],
             ["private const KEYS = [", "];"],
         ],
-        is_gone: "$this->assertSame(0, $operator->redis->exists({key}));",
-        stays: "$this->assertSame(-1, $operator->redis->pttl({key}));",
-        lapses: "$this->assertGreaterThan({least}, $operator->redis->pttl({key}));",
+        is_gone: "$this->assertSame(0, $operator->{redis}->exists({key}));",
+        stays: "$this->assertSame(-1, $operator->{redis}->pttl({key}));",
+        lapses: "$this->assertGreaterThan({least}, $operator->{redis}->pttl({key}));",
         reads: [
-            "get({key})",
-            "lRange({key}, 0, -1)",
-            "rawCommand('HGETALL', {key})",
-            "sort({key}, ['alpha' => true])",
-            "zRange({key}, 0, -1)",
+            "{redis}->get({key})",
+            "{redis}->lRange({key}, 0, -1)",
+            "{redis}->rawCommand('HGETALL', {key})",
+            "{redis}->sort({key}, ['alpha' => true])",
+            "{redis}->zRange({key}, 0, -1)",
         ],
     },
     questions: Questions {
@@ -84,6 +96,7 @@ const TABLES: Tables = Tables {
             "Client::errorCode({reply}) === {value}",
             "Client::errorCode({reply}) !== {value}",
         ],
+        no_reply: ["{reply} instanceof NoReply", "!{reply} instanceof NoReply"],
         element: "{reply}[{n}]",
         count: "count({reply})",
         joints: [" && ", " || "],
@@ -171,11 +184,10 @@ impl Language for Php {
     fn send(&self, walk: &mut Walk<'_, '_>, indent: usize, send: &Send<'_>, _is_declared: bool) {
         let reply = variable(&send.reply);
         let inner = if send.catches { indent + 4 } else { indent };
-        let request = Call::of(&send.step.request);
-        if let Some(laravel) = laravel(&request) {
+        if let Some(laravel) = laravel(&Call::of(&send.step.request)) {
             walk.line(indent, &format!("// Laravel: {laravel}"));
         }
-        let call = self.call(&request, send.shape, inner + 8, Asker::Protocol);
+        let call = walk.call(&send.step.request, send.shape, inner + 8, Asking::Protocol);
         let label = text(send.step.label.as_bytes());
         let open = match send.is_used {
             true => format!("{reply} = yield {label} => fn () => {}", call.open),
@@ -218,11 +230,12 @@ impl Language for Php {
     }
 
     fn call(&self, call: &Call<'_>, shape: Shape, indent: usize, asker: Asker<'_>) -> Laid {
-        let client = match asker {
-            Asker::Protocol => "$client",
-            Asker::Console(me) => me,
-            Asker::SetUp => "$this->operator",
+        let client = match asker.who {
+            Asking::Protocol => "$client",
+            Asking::Console(me) => me,
+            Asking::SetUp => "$this->operator",
         };
+        let redis = format!("{client}->{}", asker.redis);
         let leaves = |texts: Vec<String>| texts.into_iter().map(leaf).collect::<Vec<_>>();
         match call {
             Call::Set {
@@ -245,7 +258,7 @@ impl Language for Php {
                 items.extend(
                     (!options.is_empty()).then(|| leaf(format!("[{}]", options.join(", ")))),
                 );
-                list(format!("{client}->redis->set("), items, ")")
+                list(format!("{redis}->set("), items, ")")
             }
             Call::Eval {
                 script,
@@ -262,17 +275,17 @@ impl Language for Php {
                     leaf(format!("[{given}]")),
                     leaf(keys.len().to_string()),
                 ];
-                list(format!("{client}->redis->eval("), items, ")")
+                list(format!("{redis}->eval("), items, ")")
             }
             Call::Command(name, given) if METHODS.contains(&format!(" {name} ")) => list(
-                format!("{client}->redis->{}(", method(name)),
+                format!("{redis}->{}(", method(name)),
                 leaves(arguments(given)),
                 ")",
             ),
             Call::Command(name, given) => {
                 let mut items = vec![leaf(text(name.as_bytes()))];
                 items.extend(leaves(arguments(given)));
-                list(format!("{client}->redis->rawCommand("), items, ")")
+                list(format!("{redis}->rawCommand("), items, ")")
             }
             Call::Statement(statement) => {
                 let function = match shape {
@@ -291,6 +304,20 @@ impl Language for Php {
                 list("$gateway->charge(", items, ")")
             }
             Call::Refund(name) => list("$gateway->refund(", vec![leaf(argument(name))], ")"),
+            Call::Look(lock) => {
+                let items = vec![leaf(argument(lock))];
+                list(format!("{client}->clock->look("), items, ")")
+            }
+            Call::Quorum {
+                votes,
+                key,
+                lease,
+                drift,
+            } => {
+                let mut items = vec![leaf(votes.to_string())];
+                items.extend([*key, *lease, drift].map(|one| leaf(argument(one))));
+                list(format!("{client}->clock->quorum("), items, ")")
+            }
             Call::BrokenStatement | Call::Nothing => leaf("null"),
         }
     }
@@ -304,19 +331,24 @@ impl Language for Php {
         request: (&Request, Shape),
     ) {
         let (request, shape) = request;
-        let call = self.call(&Call::of(request), shape, indent + 8, Asker::Console(me));
+        let call = walk.call(request, shape, indent + 8, Asking::Console(me));
         let open = format!("fn () => {}", call.open);
         let items = vec![leaf(text(source.as_bytes())), Laid { open, ..call }];
         walk.code(indent, &list(format!("{me}->note("), items, ");"));
     }
 
-    fn handed(&self, routine: &Routine<'_>, client: &str) -> Vec<String> {
-        let others = routine.handed(["", "", "$gateway", "$sales"]);
-        let others = others.filter(|name| !name.is_empty());
-        std::iter::once(client)
-            .chain(others)
-            .map(str::to_owned)
-            .collect()
+    fn server(&self, name: &str) -> String {
+        camel(name)
+    }
+
+    fn milliseconds(&self, milliseconds: &Argument) -> String {
+        argument(milliseconds)
+    }
+
+    fn handed(&self, routine: &Routine<'_>, client: &str, _stores: &[String]) -> Vec<String> {
+        let mut handed = vec![client.to_owned()];
+        handed.extend(routine.handed(&[], ["", "$gateway", "$sales", ""]));
+        handed
     }
 
     fn part(
@@ -391,7 +423,7 @@ impl Language for Php {
     }
 
     fn key_is(&self, walk: &mut Walk<'_, '_>, indent: usize, read: &str, value: Laid) {
-        let items = vec![value, leaf(format!("$operator->redis->{read}"))];
+        let items = vec![value, leaf(format!("$operator->{read}"))];
         walk.code(indent, &list("$this->assertSame(", items, ");"));
     }
 
@@ -469,9 +501,9 @@ fn used(plan: &Plan<'_>, part: &Part<'_>) -> Vec<String> {
     for act in &part.moves {
         match act {
             Move::Run { routine, .. } => {
-                let others = plan.routines[*routine].handed(["", "", "$gateway", "&$sales"]);
-                let others = others.filter(|name| !name.is_empty());
-                others.for_each(|name| add(name.to_owned()));
+                let others = ["", "$gateway", "&$sales", ""];
+                let others = plan.routines[*routine].handed(&[], others);
+                others.into_iter().for_each(&mut add);
             }
             Move::Ask {
                 request: Request::Gateway(_),

@@ -13,18 +13,19 @@
 //! Steps of one client follow one another by themselves; wherever the schedule goes on with somebody else there is one latch,
 //! named after what it waits for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::link;
 use crate::scenario::Reading;
-use crate::sim::action::{Action, ClientId, ServerId, Who};
+use crate::sim::action::{Action, ClientId, ClockOf, Leg, ServerId, Who};
+use crate::sim::client::OwnClock;
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{SqlReply, Statement, Value as SqlValue};
 use crate::sim::event::{Answer, Fact, Value};
-use crate::sim::setup::Setup;
+use crate::sim::setup::{ServerDeclaration, Setup};
 use crate::sim::store::reply::Reply;
-use crate::sim::store::{Cause, Value as StoreValue};
-use crate::sim::time::in_words;
+use crate::sim::store::{Cause, KeyState, Value as StoreValue};
+use crate::sim::time::{START_OF_WALL_CLOCK, in_words};
 use crate::sim::world::World;
 use crate::sorted::SortedMap;
 use crate::timeline::{Entry, Timeline};
@@ -60,6 +61,8 @@ pub(super) struct Plan<'a> {
     pub scripts: Vec<(String, String)>,
     /// The protocols that the schedule runs.
     pub routines: Vec<Routine<'a>>,
+    /// What the connections to Redis servers are called, in the order of the text.
+    pub servers: Vec<String>,
     /// Who takes part: clients in their order, and the operator.
     pub parts: Vec<Part<'a>>,
     /// The latches, each by what it waits for.
@@ -75,7 +78,7 @@ pub(super) struct Plan<'a> {
     /// The rows at the end, by table.
     pub rows: Vec<FinalRows>,
     /// The keys at the end; `None`: it is gone.
-    pub final_keys: Vec<(Vec<u8>, Option<FinalKey>)>,
+    pub final_keys: Vec<(Key, Option<FinalKey>)>,
     /// The charges at the end: order, amount, whether it was refunded.
     pub charges: Vec<(String, u64, bool)>,
     /// Whether Redis takes part.
@@ -86,6 +89,25 @@ pub(super) struct Plan<'a> {
     pub gateway: bool,
     /// Whether sales are noted.
     pub sells: bool,
+}
+
+/// A key on one of the servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    /// The server's place.
+    pub server: usize,
+    /// The key.
+    pub key: Vec<u8>,
+}
+
+impl Key {
+    /// A key of this server.
+    pub fn on(server: ServerId, key: &[u8]) -> Key {
+        Key {
+            server: server.0,
+            key: key.to_vec(),
+        }
+    }
 }
 
 /// A client, or the operator.
@@ -120,6 +142,27 @@ pub(super) enum Move<'a> {
     Send(&'a str),
     /// Sees the reply that has waited.
     See(&'a str),
+    /// The request of the next step gets lost.
+    Lose(&'a str),
+    /// The request of the next step stays under way.
+    Delay(&'a str),
+    /// A request that has been under way comes to its server; the reply waits.
+    Deliver {
+        /// The step.
+        label: &'a str,
+        /// With values in place of variables.
+        request: Request,
+        /// What the reply is like.
+        shape: super::routine::Shape,
+        /// Whether the client has given up before.
+        is_late: bool,
+    },
+    /// The client waits no longer for the reply.
+    GiveUp(&'a str),
+    /// The request of the next step finds its server down.
+    FindDown(&'a str),
+    /// The client's own clock goes on by so many milliseconds, or back.
+    Clock(i64),
     /// Sends what is typed at a console.
     Ask {
         /// As it is typed.
@@ -134,23 +177,30 @@ pub(super) enum Move<'a> {
     /// Opens a latch.
     Open(usize),
     /// Time passes beyond a key's deadline.
-    Lapse(Vec<u8>),
+    Lapse(Key),
     /// Time passes, and so much remains of a key's.
-    Age(Vec<u8>, u64),
+    Age(Key, u64),
     /// Time passes for scripts that read it.
-    Ahead(u64),
-    /// Time passes for the connection's statements that read it.
-    DatabaseClock(u64),
+    Ahead(i64),
+    /// What time it is for the connection's statements that read it.
+    DatabaseClock {
+        /// Milliseconds since 1970.
+        now: i64,
+        /// Whether the connection has not been told of any time before.
+        is_first: bool,
+    },
     /// A key is lost.
-    Wipe(Vec<u8>),
+    Wipe(Key),
+    /// Redis is told something by whoever looks after it.
+    Tell(Request),
     /// The client is gone, and its connections with it.
     Crash,
     /// The client comes back, with new connections.
     Restart,
     /// Looks whether a key is there.
-    LookForKey(Vec<u8>),
+    LookForKey(Key),
     /// Looks how long a key will be there.
-    LookForDeadline(Vec<u8>),
+    LookForDeadline(Key),
     /// What happens, in words.
     Remark(String),
 }
@@ -198,15 +248,11 @@ impl<'a> Plan<'a> {
         timeline: &'a Timeline,
     ) -> Result<Plan<'a>, Refusal> {
         let setup: &Setup = &reading.setup;
-        if timeline.moment(0).world.stores.len() > 1 {
-            return Err(Refusal(
-                "a test has one Redis, and this scenario has several".to_owned(),
-            ));
-        }
         let mut builder = Builder::new(reading, timeline);
         for (place, entry) in timeline.entries().iter().enumerate() {
             builder.entry(place, entry)?;
         }
+        let places = builder.places;
         let mut plan = builder.plan;
         plan.link = link::encode(text, reading.schedule.len());
         plan.parts.retain(|part| !part.moves.is_empty());
@@ -243,7 +289,7 @@ impl<'a> Plan<'a> {
         plan.store |= !plan.keys.is_empty();
         plan.database |= !setup.statements.is_empty();
         plan.sells &= plan.routines.iter().any(|routine| routine.sells);
-        plan.end(&timeline.moment(timeline.len()).world);
+        plan.end(&timeline.moment(timeline.len()).world, &places);
         Ok(plan)
     }
 
@@ -290,6 +336,15 @@ impl<'a> Plan<'a> {
             || self.asked().any(is_wanted)
     }
 
+    /// Whether a script is named by its digest.
+    pub fn sends_digests(&self) -> bool {
+        let by_digest = |argument: &Argument| matches!(argument, Argument::ScriptSha(_));
+        self.calls(&|call| match call {
+            Call::Command(_, arguments) => arguments.iter().any(by_digest),
+            _ => false,
+        })
+    }
+
     /// Whether somebody looks at something in between.
     pub fn looks(&self, wanted: fn(&Move<'_>) -> bool) -> bool {
         self.parts.iter().flat_map(|part| &part.moves).any(wanted)
@@ -309,7 +364,9 @@ impl<'a> Plan<'a> {
     fn servers_asked(&self) -> [bool; 3] {
         let asks = |wanted: fn(&Request) -> bool| self.asked().any(wanted);
         [
-            self.routines.iter().any(|routine| routine.store)
+            self.routines
+                .iter()
+                .any(|routine| !routine.stores.is_empty())
                 || asks(|request| matches!(request, Request::Store(..))),
             self.routines.iter().any(|routine| routine.database)
                 || asks(|request| matches!(request, Request::Database(_))),
@@ -318,7 +375,7 @@ impl<'a> Plan<'a> {
         ]
     }
 
-    fn end(&mut self, world: &World) {
+    fn end(&mut self, world: &World, places: &[usize]) {
         for table in world.database.tables() {
             self.rows.push(FinalRows {
                 table: table.name().to_owned(),
@@ -326,16 +383,18 @@ impl<'a> Plan<'a> {
                 rows: table.rows().map(|row| row.values().to_vec()).collect(),
             });
         }
-        for key in self
-            .keys
-            .iter()
-            .filter(|key| key.as_slice() != CLOCK_KEY.as_bytes())
-        {
-            let state = world.store(ServerId::FIRST).get(key).map(|state| FinalKey {
-                value: state.value,
-                remaining: state.remaining.map(|remaining| remaining.max(NEAREST)),
-            });
-            self.final_keys.push((key.clone(), state));
+        for (server, store) in places.iter().zip(&world.stores) {
+            for key in &self.keys {
+                let state = store.get(key).map(|state| FinalKey {
+                    value: state.value,
+                    remaining: state.remaining.map(|remaining| remaining.max(NEAREST)),
+                });
+                let key = key.clone();
+                if key != CLOCK_KEY.as_bytes() {
+                    let server = *server;
+                    self.final_keys.push((Key { server, key }, state));
+                }
+            }
         }
         for charge in world.gateway.charges() {
             self.charges
@@ -371,10 +430,20 @@ fn scripts_of(request: &Request) -> Vec<&String> {
         return Vec::new();
     };
     let scripts = arguments.iter().filter_map(|argument| match argument {
-        Argument::ScriptSource(name) => Some(name),
+        Argument::ScriptSource(name) | Argument::ScriptSha(name) => Some(name),
         _ => None,
     });
     scripts.collect()
+}
+
+/// A client's own clock, and how far it has gone on since the client did something.
+#[derive(Clone, Copy, Default)]
+struct OwnTime {
+    clock: OwnClock,
+    /// By itself, in milliseconds; negative where it was set back.
+    moved: i64,
+    /// By a clock that is right.
+    passed: u64,
 }
 
 struct Builder<'a> {
@@ -386,11 +455,21 @@ struct Builder<'a> {
     last: Option<(Who, String)>,
     /// How many attempts each client has begun, and in which the plan has it.
     attempts: Vec<(usize, usize)>,
-    /// What the clock has moved and a client's connection to the database does not know.
-    behind: Vec<u64>,
+    /// The database's clock, in milliseconds since 1970, and what each part's connection was told of it.
+    database_now: i64,
+    told: Vec<Option<i64>>,
+    /// How each client's own clock goes.
+    own: Vec<OwnTime>,
+    /// The clients who have a request under way, and in which place of the schedule they have sent it.
+    under_way: BTreeMap<usize, usize>,
+    /// At which place the connections are behind which each server is, which changes when a replica takes over.
+    places: Vec<usize>,
     /// The replies that depend on time.
     loose: BTreeSet<usize>,
+    /// Whether somebody looks at times to live.
     ages: bool,
+    /// The keys that have a deadline in the end.
+    lasting: Vec<Key>,
     script_clock: bool,
     database_clock: bool,
 }
@@ -410,9 +489,9 @@ impl<'a> Builder<'a> {
             moves: Vec::new(),
         });
         let start = timeline.moment(0).world;
-        let mut keys: Vec<Vec<u8>> = start
-            .store(ServerId::FIRST)
-            .keys()
+        let stores = start.stores.iter();
+        let mut keys: Vec<Vec<u8>> = stores
+            .flat_map(|store| store.keys())
             .map(|(key, _)| key.to_vec())
             .collect();
         for event in timeline.entries().iter().flat_map(|entry| &entry.events) {
@@ -447,6 +526,7 @@ impl<'a> Builder<'a> {
             link: String::new(),
             scripts: Vec::new(),
             routines: Vec::new(),
+            servers: names_of_servers(setup),
             parts,
             latches: Vec::new(),
             seen: Vec::new(),
@@ -469,7 +549,11 @@ impl<'a> Builder<'a> {
             plan,
             last: None,
             attempts: vec![(1, 0); setup.clients.len()],
-            behind: vec![0; setup.clients.len() + 1],
+            database_now: i64::try_from(START_OF_WALL_CLOCK).unwrap_or(i64::MAX),
+            told: vec![None; setup.clients.len() + 1],
+            own: vec![OwnTime::default(); setup.clients.len()],
+            under_way: BTreeMap::new(),
+            places: (0..setup.server_count()).collect(),
             loose: depends_on_time(reading, timeline),
             ages: [
                 "ttl",
@@ -482,6 +566,7 @@ impl<'a> Builder<'a> {
             ]
             .iter()
             .any(|word| words.contains(*word)),
+            lasting: lasting(&end),
             script_clock: setup
                 .scripts
                 .values()
@@ -503,69 +588,362 @@ impl<'a> Builder<'a> {
             return self.refused(place, "a request that waits for somebody else would hold up its client's whole part of the test");
         }
         match &entry.action {
-            Action::Step { client, step } => self.step(place, entry, *client, *step)?,
+            Action::Step { client, step }
+            | Action::LoseRequest { client, step }
+            | Action::LoseReply { client, step }
+            | Action::Delay { client, step, .. }
+            | Action::Deliver { client, step } => self.step(place, entry, *client, *step)?,
             Action::Command {
                 who,
                 source,
                 request,
             } => self.ask(place, entry, *who, source, request)?,
-            Action::LoseRequest { .. }
-            | Action::Delay { .. }
-            | Action::Deliver { .. }
-            | Action::LoseReply { .. } => {
-                return self.refused(
-                    place,
-                    "no client library loses or delays a message on purpose",
-                );
-            }
             Action::Crash { client } => {
+                self.told[client.0] = None;
                 let phrase = format!("{} has crashed", self.setup.clients[client.0].name);
                 self.act(Who::Client(*client), vec![Move::Crash], phrase);
                 self.attempts[client.0].1 = 0;
+                self.under_way.remove(&client.0);
             }
             Action::Restart { client } => {
                 let phrase = format!("{} has come back", self.setup.clients[client.0].name);
                 self.act(Who::Client(*client), vec![Move::Restart], phrase);
             }
             Action::Advance { .. } | Action::AdvanceToNextDeadline => self.time(place, entry),
-            Action::ExpireNow { key, .. } => self.act(
-                Who::Operator,
-                vec![Move::Lapse(key.clone())],
-                self.lapsed(key),
-            ),
-            Action::Wipe { key, .. } | Action::Evict { key, .. } => {
+            Action::ExpireNow { server, key } => {
+                let lapse = Move::Lapse(self.at(*server, key));
+                self.act(Who::Operator, vec![lapse], self.lapsed(key));
+            }
+            Action::Wipe { server, key } | Action::Evict { server, key } => {
                 let phrase = format!("{} is gone", self.thing(key));
-                self.act(Who::Operator, vec![Move::Wipe(key.clone())], phrase);
+                let wipe = Move::Wipe(self.at(*server, key));
+                self.act(Who::Operator, vec![wipe], phrase);
             }
-            Action::ClockJump { .. } | Action::ClockRate { .. } => {
-                return self.refused(place, "no real clock can be made to go wrong from a test");
+            Action::ClockJump {
+                clock,
+                milliseconds,
+            } => self.jump(place, entry, *clock, *milliseconds)?,
+            Action::ClockRate { client, permille } => {
+                self.own[client.0].clock.permille = *permille;
             }
-            Action::CrashServer { .. }
-            | Action::RestartServer { .. }
-            | Action::Replicate { .. }
-            | Action::Failover { .. } => {
-                return self.refused(place, "no test can make a real server do that");
+            Action::CrashServer { server } => self.crash(place, *server)?,
+            Action::RestartServer { server, keeps_data } => {
+                self.restart(place, *server, *keeps_data);
             }
+            Action::Replicate { to, .. } => self.replicate(place, *to),
+            Action::Failover { to } => self.fail_over(place, entry, *to)?,
             Action::Pause { .. } | Action::Resume { .. } => {}
         }
         for event in &entry.events {
             match &event.fact {
                 Fact::Started { client, .. } => self.attempts[client.0].0 += 1,
-                Fact::Saw { client, step, .. } if !is_step_of(&entry.action, *client) => {
-                    let label = self.label(*client, *step);
-                    let phrase = format!(
-                        "{} has seen the reply to {label}",
-                        self.setup.clients[client.0].name
-                    );
-                    if !matches!(self.request(*client, *step), Request::Sleep(_)) {
-                        self.act(Who::Client(*client), vec![Move::See(label)], phrase);
-                    }
+                Fact::Saw {
+                    client,
+                    step,
+                    answer,
+                    clause,
+                } if !is_step_of(&entry.action, *client) => {
+                    self.sees(place, *client, *step, answer, *clause)?;
                 }
                 _ => {}
             }
         }
         self.look(place);
         Ok(())
+    }
+
+    /// A client sees the reply to an earlier request, or that there will be none.
+    fn sees(
+        &mut self,
+        place: usize,
+        client: ClientId,
+        step: usize,
+        answer: &Answer,
+        clause: Option<usize>,
+    ) -> Result<(), Refusal> {
+        let (name, label) = (&self.setup.clients[client.0].name, self.label(client, step));
+        if matches!(self.request(client, step), Request::Sleep(_)) {
+            return Ok(());
+        }
+        if *answer != Answer::Lost {
+            let phrase = format!("{name} has seen the reply to {label}");
+            self.act(Who::Client(client), vec![Move::See(label)], phrase);
+            return Ok(());
+        }
+        let moves = self.gives_up(place, client, label, clause)?;
+        if !moves.is_empty() {
+            let phrase = format!("{name} has given up {label}");
+            self.act(Who::Client(client), moves, phrase);
+        }
+        Ok(())
+    }
+
+    /// What a client does who learns that no reply will come. Its connection is another one then, which makes a difference where
+    /// something was begun on it.
+    fn gives_up(
+        &self,
+        place: usize,
+        client: ClientId,
+        label: &'a str,
+        clause: Option<usize>,
+    ) -> Result<Vec<Move<'a>>, Refusal> {
+        if self.begins_something(Who::Client(client)) {
+            return self.refused(place, "who gives up waiting gets a new connection, and what was begun on the old one would go on in a test");
+        }
+        Ok(match clause {
+            Some(_) => vec![Move::GiveUp(label)],
+            None => Vec::new(),
+        })
+    }
+
+    /// Whether somebody sends what a connection remembers: transactions, watched keys, locks and settings of a session.
+    fn begins_something(&self, who: Who) -> bool {
+        const REMEMBERED: [&str; 8] = [
+            "multi",
+            "watch",
+            "begin",
+            "start",
+            "get_lock",
+            "autocommit",
+            "subscribe",
+            "psubscribe",
+        ];
+        let mut sources: Vec<&str> = Vec::new();
+        if let Who::Client(client) = who {
+            let steps = self.setup.steps_of(client).iter();
+            sources.extend(steps.flat_map(|step| &step.source).map(String::as_str));
+        }
+        for line in &self.reading.schedule {
+            if let Action::Command {
+                who: typing,
+                source,
+                ..
+            } = &line.action
+                && *typing == who
+            {
+                sources.push(source);
+            }
+        }
+        let words = sources.iter().flat_map(|text| {
+            text.split(|other: char| !other.is_ascii_alphanumeric() && other != '_')
+        });
+        let mut words = words.map(str::to_ascii_lowercase);
+        words.any(|word| REMEMBERED.contains(&word.as_str()))
+    }
+
+    /// A clock jumps: a client's own, a server's, or the database's.
+    fn jump(
+        &mut self,
+        place: usize,
+        entry: &'a Entry,
+        clock: ClockOf,
+        milliseconds: i64,
+    ) -> Result<(), Refusal> {
+        match clock {
+            ClockOf::Client(client) => self.own[client.0].moved += milliseconds,
+            ClockOf::Database => {
+                self.database_now += milliseconds;
+            }
+            ClockOf::Server(server) => {
+                if self.script_clock && self.plan.servers.len() > 1 {
+                    return self.refused(
+                        place,
+                        "scripts read the time of one server, and only that one's clock jumps",
+                    );
+                }
+                let mut moves = self.lapses(entry);
+                moves.extend(self.ages(place, Some(server)));
+                if self.script_clock {
+                    moves.push(Move::Ahead(milliseconds));
+                }
+                if moves.is_empty() {
+                    return Ok(());
+                }
+                let name = self.setup.server_name(server);
+                let (how, direction) = match milliseconds {
+                    ..0 => ("every deadline is so much further away", "back"),
+                    _ => (
+                        "what lapses by that expires at once, and every other deadline comes so much nearer",
+                        "forward",
+                    ),
+                };
+                let by = in_words(milliseconds.unsigned_abs());
+                let remark = format!(
+                    "The clock of {name} jumps {direction} by {by}: in place of that, {how}."
+                );
+                moves.insert(0, Move::Remark(remark));
+                self.act(
+                    Who::Operator,
+                    moves,
+                    format!("the clock of {name} has jumped"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// A server is down from now on. In the test it goes on, and nobody asks it.
+    fn crash(&mut self, place: usize, server: ServerId) -> Result<(), Refusal> {
+        let clients = (0..self.setup.clients.len()).map(|client| Who::Client(ClientId(client)));
+        let mut everybody = clients.chain([Who::Operator]);
+        if everybody.any(|who| self.begins_something(who)) {
+            return self.refused(
+                place,
+                "a crash closes connections, and what was begun on them would go on in a test",
+            );
+        }
+        let by_digest = |request: &Request| match request {
+            Request::Store(_, arguments) => arguments
+                .iter()
+                .any(|argument| matches!(argument, Argument::ScriptSha(_))),
+            _ => false,
+        };
+        if self.reading.requests().any(by_digest) {
+            return self.refused(
+                place,
+                "a server forgets its scripts when it crashes, and a test's server keeps them",
+            );
+        }
+        let name = self.setup.server_name(server);
+        let remark = format!("{name} crashes: in this test, nobody asks it from now on.");
+        self.act(
+            Who::Operator,
+            vec![Move::Remark(remark)],
+            format!("{name} has crashed"),
+        );
+        Ok(())
+    }
+
+    /// A server is there again, without the keys that it has lost; a replica is as its primary is.
+    fn restart(&mut self, place: usize, server: ServerId, keeps_data: bool) {
+        let name = self.setup.server_name(server);
+        let after = self.timeline.moment(place + 1).world;
+        let remark = match (after.store(server).is_replica(), keeps_data) {
+            (true, _) => {
+                format!("{name} is there again, as a replica, and has what its primary has.")
+            }
+            (false, true) => format!("{name} is there again."),
+            (false, false) => format!("{name} is there again, without its data."),
+        };
+        let places = self.places.clone();
+        let mut moves = self.as_it_becomes(place, &places);
+        moves.insert(0, Move::Remark(remark));
+        self.act(Who::Operator, moves, format!("{name} has come back"));
+    }
+
+    /// A key where the connections find it.
+    fn at(&self, server: ServerId, key: &[u8]) -> Key {
+        Key {
+            server: self.places.get(server.0).copied().unwrap_or_default(),
+            key: key.to_vec(),
+        }
+    }
+
+    /// A replica receives what its primary has done.
+    fn replicate(&mut self, place: usize, to: ServerId) {
+        let name = self.setup.server_name(to);
+        let places = self.places.clone();
+        let mut moves = self.as_it_becomes(place, &places);
+        let remark = format!("{name} receives what its primary has done.");
+        moves.insert(0, Move::Remark(remark));
+        self.act(Who::Operator, moves, format!("{name} has caught up"));
+    }
+
+    /// A replica takes over: what it has is what the primary's connections find.
+    fn fail_over(&mut self, place: usize, entry: &Entry, to: ServerId) -> Result<(), Refusal> {
+        let group = self.setup.group_of(to);
+        let names_it = |request: &Request| match request {
+            Request::Store(Some(server), _) => self.setup.group_of(*server) == group,
+            _ => false,
+        };
+        let protocols = self.setup.protocols.iter();
+        let mut steps = protocols.flat_map(|protocol| &protocol.steps);
+        if steps.any(|step| names_it(&step.request)) {
+            return self.refused(
+                place,
+                "a protocol names one of the servers that change places",
+            );
+        }
+        let from = entry.events.iter().find_map(|event| match &event.fact {
+            Fact::FailedOver { from, .. } => Some(*from),
+            _ => None,
+        });
+        let from = from.unwrap_or(to);
+        let mut places = self.places.clone();
+        places.swap(from.0, to.0);
+        let mut moves = self.as_it_becomes(place, &places);
+        let (name, before) = (self.setup.server_name(to), self.setup.server_name(from));
+        let [primary, replica] = [to, from].map(|server| &self.plan.servers[places[server.0]]);
+        let remark = format!(
+            "{name} takes over: the connections to the {primary} find from now on what it has, and those to {replica} what {before} has."
+        );
+        self.places = places;
+        moves.insert(0, Move::Remark(remark));
+        self.act(Who::Operator, moves, format!("{name} has taken over"));
+        Ok(())
+    }
+
+    /// What makes the keys behind each connection what they are after an action, where the servers are at these places then.
+    fn as_it_becomes(&self, place: usize, places: &[usize]) -> Vec<Move<'a>> {
+        let before = self.timeline.moment(place).world;
+        let after = self.timeline.moment(place + 1).world;
+        let mut moves = Vec::new();
+        for at in 0..places.len() {
+            let server_at = |places: &[usize]| places.iter().position(|other| *other == at);
+            let (Some(old), Some(new)) = (server_at(&self.places), server_at(places)) else {
+                continue;
+            };
+            for key in &self.plan.keys {
+                let is = before.store(ServerId(old)).get(key);
+                let becomes = after.store(ServerId(new)).get(key);
+                if is != becomes {
+                    let words = becomes.map_or_else(Vec::new, |state| made(key, &state));
+                    let is_there = is.is_some() && words.len() != 1;
+                    let delete = is_there.then(|| vec![b"DEL".to_vec(), key.clone()]);
+                    let tell = |words: Vec<Vec<u8>>| {
+                        let words = words.into_iter().map(Argument::Literal).collect();
+                        Move::Tell(Request::Store(Some(ServerId(at)), words))
+                    };
+                    moves.extend(delete.into_iter().chain(words).map(tell));
+                }
+            }
+        }
+        moves
+    }
+
+    /// The keys whose deadline has passed by this action.
+    fn lapses(&self, entry: &Entry) -> Vec<Move<'a>> {
+        let lapses = entry.events.iter().filter_map(|event| match &event.fact {
+            Fact::KeyChanged {
+                server,
+                key,
+                cause: Cause::Lapse | Cause::ClockJump,
+                ..
+            } => Some(Move::Lapse(self.at(*server, key))),
+            _ => None,
+        });
+        lapses.collect()
+    }
+
+    /// What is left to the keys with a deadline after this action, on one server or on all: of those that somebody looks at, or
+    /// that are there in the end.
+    fn ages(&self, place: usize, only: Option<ServerId>) -> Vec<Move<'a>> {
+        let world = self.timeline.moment(place + 1).world;
+        let mut ages = Vec::new();
+        for (server, store) in world.stores.iter().enumerate() {
+            let server = ServerId(server);
+            if only.is_some_and(|only| only != server) {
+                continue;
+            }
+            for (key, state) in store.keys() {
+                if !self.ages && !self.lasting.contains(&Key::on(server, key)) {
+                    continue;
+                }
+                let remaining = state.remaining.map(|remaining| remaining.max(NEAREST));
+                ages.extend(remaining.map(|remaining| Move::Age(self.at(server, key), remaining)));
+            }
+        }
+        ages
     }
 
     fn label(&self, client: ClientId, step: usize) -> &'a str {
@@ -632,10 +1010,98 @@ impl<'a> Builder<'a> {
         if matches!(self.request(client, step), Request::Sleep(_)) {
             return Ok(());
         }
-        let Some(answer) = entry.answer() else {
-            return self.refused(place, "this step was not sent");
-        };
         let routine = self.routine(declaration.protocol.unwrap_or_default())?;
+        let mut moves = self.run(client, routine, self.request(client, step));
+        let mut answered = None;
+        let mut is_down = false;
+        for event in &entry.events {
+            match &event.fact {
+                Fact::RequestLost { .. } if self.under_way.remove(&client.0).is_some() => {}
+                Fact::RequestLost { .. } => moves.push(Move::Lose(label)),
+                Fact::Delayed {
+                    leg: Leg::Request, ..
+                } => {
+                    if self.under_way.insert(client.0, place).is_some() {
+                        return self.refused(place, "two requests of one client are under way");
+                    }
+                    moves.push(Move::Delay(label));
+                }
+                Fact::Unreachable { who: asking, .. } if *asking == who => is_down = true,
+                Fact::Arrived { late, .. } => {
+                    let sent = self.under_way.remove(&client.0).unwrap_or(place);
+                    let world = self.timeline.moment(sent).world;
+                    let values = &world.clients[client.0].variables;
+                    moves.push(Move::Deliver {
+                        label,
+                        request: with_values(self.request(client, step), values),
+                        shape: self.plan.routines[routine].shape_of(label),
+                        is_late: *late,
+                    });
+                }
+                Fact::Answered {
+                    who: asking,
+                    answer,
+                    ..
+                } if *asking == who => answered = Some(answer),
+                Fact::AnsweredNobody { answer, .. } => answered = Some(answer),
+                Fact::Saw {
+                    client: seeing,
+                    answer,
+                    clause,
+                    ..
+                } if *seeing == client => match answer {
+                    Answer::Lost if is_down && clause.is_some() => {
+                        moves.push(Move::FindDown(label));
+                    }
+                    Answer::Lost => moves.extend(self.gives_up(place, client, label, *clause)?),
+                    _ if matches!(moves.last(), Some(Move::Send(_))) => {
+                        moves.pop();
+                        moves.push(Move::Step(label));
+                    }
+                    _ => moves.push(Move::See(label)),
+                },
+                _ => {}
+            }
+            let is_sent = matches!(moves.last(), Some(Move::Deliver { .. }));
+            if let (Fact::Answered { .. }, Some(_), false) = (&event.fact, answered, is_sent) {
+                moves.push(Move::Send(label));
+            }
+        }
+        if moves.is_empty() {
+            return Ok(());
+        }
+        let name = &declaration.name;
+        let phrase = match (moves.last(), done(label)) {
+            (Some(Move::FindDown(_)), _) => format!("{name} has found a server down"),
+            (Some(Move::GiveUp(_)), _) => format!("{name} has given up {label}"),
+            (Some(Move::Lose(_) | Move::Delay(_)), _) => format!("{name} has sent {label}"),
+            (Some(Move::Deliver { .. }), _) => format!("{label} of {name} has arrived"),
+            (_, Some(done)) => format!("{name} has {done}"),
+            (_, None) => format!("{name} has done {label}"),
+        };
+        if let Some(answer) = answered {
+            if tells_the_time(answer) && self.loose.contains(&place) {
+                return self.refused(place, "this reply tells the time of a real clock");
+            }
+            if asks_for_replicas(self.request(client, step), answer) {
+                return self.refused(place, "this asks what only a replica or its primary knows, and a test's servers are neither");
+            }
+            let shape = self.plan.routines[routine].shape_of(label);
+            self.plan.seen.push(Seen {
+                who: name,
+                what: label,
+                answer,
+                // A client's own clock goes on in steps.
+                is_loose: self.loose.contains(&place) && !matches!(answer, Answer::Client(_)),
+                shape,
+            });
+        }
+        self.act(who, moves, phrase);
+        Ok(())
+    }
+
+    /// What comes before a client's request: the beginning of an attempt, and what has become of clocks.
+    fn run(&mut self, client: ClientId, routine: usize, request: &Request) -> Vec<Move<'a>> {
         let mut moves = Vec::new();
         let (attempt, planned) = self.attempts[client.0];
         if planned != attempt {
@@ -643,34 +1109,28 @@ impl<'a> Builder<'a> {
             moves.push(Move::Run {
                 routine,
                 me,
-                parameters: &declaration.parameters,
+                parameters: &self.setup.clients[client.0].parameters,
             });
             self.attempts[client.0].1 = attempt;
         }
-        moves.extend(self.catch_up(who));
-        let sees = entry.events.iter().any(
-            |event| matches!(event.fact, Fact::Saw { client: seeing, .. } if seeing == client),
+        moves.extend(self.catch_up(Who::Client(client), request));
+        let own = &mut self.own[client.0];
+        let (moved, passed) = (
+            std::mem::take(&mut own.moved),
+            std::mem::take(&mut own.passed),
         );
-        moves.push(if sees {
-            Move::Step(label)
-        } else {
-            Move::Send(label)
-        });
-        let name = &declaration.name;
-        let phrase = done(label).map_or_else(
-            || format!("{name} has done {label}"),
-            |done| format!("{name} has {done}"),
-        );
-        let shape = self.plan.routines[routine].shape_of(label);
-        self.plan.seen.push(Seen {
-            who: name,
-            what: label,
-            answer,
-            is_loose: self.loose.contains(&place),
-            shape,
-        });
-        self.act(who, moves, phrase);
-        Ok(())
+        if self.plan.routines[routine].clock {
+            if moved != i64::try_from(passed).unwrap_or(i64::MAX) {
+                let passed = in_words(passed);
+                let remark =
+                    format!("{passed} have passed; by the client's own clock it is this much.");
+                moves.push(Move::Remark(remark));
+            }
+            if moved != 0 {
+                moves.push(Move::Clock(moved));
+            }
+        }
+        moves
     }
 
     /// The place of a protocol among the routines.
@@ -707,7 +1167,7 @@ impl<'a> Builder<'a> {
         if matches!(request, Request::CheckDeadline(_) | Request::Sleep(_)) {
             return self.refused(place, "this asks no server");
         }
-        let name = match who {
+        let name: &'a str = match who {
             Who::Client(client) => &self.setup.clients[client.0].name,
             Who::Operator => OPERATOR,
         };
@@ -718,12 +1178,33 @@ impl<'a> Builder<'a> {
             ),
             Who::Operator => request.clone(),
         };
+        let request = match request {
+            Request::Store(Some(server), arguments) => {
+                let place = self.places.get(server.0).copied().unwrap_or_default();
+                Request::Store(Some(ServerId(place)), arguments)
+            }
+            other => other,
+        };
         let verb = source
             .split_whitespace()
             .next()
             .unwrap_or_default()
             .to_lowercase();
-        let mut moves = self.catch_up(who);
+        let is_time = tells_the_time(answer) && self.loose.contains(&place);
+        if is_time || asks_for_replicas(&request, answer) {
+            let why = match is_time {
+                true => "it tells the time of a real clock",
+                false => "in this test no server is the replica of another",
+            };
+            let remark = format!("{source} is left out: {why}.");
+            self.act(
+                who,
+                vec![Move::Remark(remark)],
+                format!("{name} has run {verb}"),
+            );
+            return Ok(());
+        }
+        let mut moves = self.catch_up(who, &request);
         moves.push(Move::Ask {
             source,
             request,
@@ -742,22 +1223,27 @@ impl<'a> Builder<'a> {
     }
 
     /// What somebody's connection to the database has to be told of the clock.
-    fn catch_up(&mut self, who: Who) -> Vec<Move<'a>> {
+    fn catch_up(&mut self, who: Who, request: &Request) -> Vec<Move<'a>> {
+        if !matches!(request, Request::Database(_)) {
+            return Vec::new();
+        }
         let place = match who {
             Who::Client(client) => client.0,
             Who::Operator => self.setup.clients.len(),
         };
-        let behind = std::mem::take(&mut self.behind[place]);
-        if behind > 0 && self.database_clock {
-            vec![Move::DatabaseClock(behind)]
-        } else {
-            Vec::new()
+        let is_first = self.told[place].is_none();
+        let is_told = self.told[place].replace(self.database_now) == Some(self.database_now);
+        match self.database_clock && !is_told {
+            true => vec![Move::DatabaseClock {
+                now: self.database_now,
+                is_first,
+            }],
+            false => Vec::new(),
         }
     }
 
     fn time(&mut self, place: usize, entry: &'a Entry) {
         let mut passed = 0;
-        let mut moves = Vec::new();
         let mut phrase = "time has passed".to_owned();
         for event in &entry.events {
             match &event.fact {
@@ -766,31 +1252,20 @@ impl<'a> Builder<'a> {
                     key,
                     cause: Cause::Lapse,
                     ..
-                } => {
-                    phrase = self.lapsed(key);
-                    moves.push(Move::Lapse(key.clone()));
-                }
+                } => phrase = self.lapsed(key),
                 _ => {}
             }
         }
-        self.behind.iter_mut().for_each(|behind| *behind += passed);
-        if self.ages {
-            for (key, state) in self
-                .timeline
-                .moment(place + 1)
-                .world
-                .store(ServerId::FIRST)
-                .keys()
-            {
-                moves.extend(
-                    state
-                        .remaining
-                        .map(|remaining| Move::Age(key.to_vec(), remaining.max(NEAREST))),
-                );
-            }
+        let whole = i64::try_from(passed).unwrap_or(i64::MAX);
+        self.database_now += whole;
+        for own in &mut self.own {
+            own.moved += i64::try_from(own.clock.pass(passed)).unwrap_or(i64::MAX);
+            own.passed += passed;
         }
+        let mut moves = self.lapses(entry);
+        moves.extend(self.ages(place, None));
         if self.script_clock && passed > 0 {
-            moves.push(Move::Ahead(passed));
+            moves.push(Move::Ahead(whole));
         }
         if !moves.is_empty() {
             moves.insert(0, Move::Remark(later(passed, &moves)));
@@ -818,13 +1293,14 @@ impl<'a> Builder<'a> {
     /// What a property needs to know of this moment.
     fn look(&mut self, place: usize) {
         let Some((who, _)) = self.last else { return };
-        let looks: Vec<(Vec<u8>, bool)> = self
+        let looks: Vec<(Key, bool)> = self
             .plan
             .claims
             .iter()
             .flat_map(|claim| claim.looks_at(place))
             .collect();
         for (key, wants_deadline) in looks {
+            let key = self.at(ServerId(key.server), &key.key);
             self.part(who).push(match wants_deadline {
                 true => Move::LookForDeadline(key),
                 false => Move::LookForKey(key),
@@ -848,8 +1324,78 @@ fn later(passed: u64, moves: &[Move<'_>]) -> String {
     format!("{} later: {how}.", in_words(passed))
 }
 
+/// The keys with a deadline.
+fn lasting(world: &World) -> Vec<Key> {
+    let mut keys = Vec::new();
+    for (server, store) in world.stores.iter().enumerate() {
+        let lasting = store.keys().filter(|(_, state)| state.remaining.is_some());
+        keys.extend(lasting.map(|(key, _)| Key::on(ServerId(server), key)));
+    }
+    keys
+}
+
+/// The commands that make a key what it is, where it is not there.
+fn made(key: &[u8], state: &KeyState) -> Vec<Vec<Vec<u8>>> {
+    let remaining = state.remaining.map(|remaining| remaining.max(NEAREST));
+    let remaining = remaining.map(|remaining| remaining.to_string().into_bytes());
+    let parts = state.value.parts().into_iter().map(|part| part.to_vec());
+    let command = match &state.value {
+        StoreValue::String(value) => {
+            let mut words = vec![b"SET".to_vec(), key.to_vec(), value.to_vec()];
+            words.extend(
+                remaining
+                    .into_iter()
+                    .flat_map(|left| [b"PX".to_vec(), left]),
+            );
+            return vec![words];
+        }
+        StoreValue::List(_) => "RPUSH",
+        StoreValue::Hash(_) => "HSET",
+        StoreValue::Set(_) => "SADD",
+        StoreValue::SortedSet(_) => "ZADD",
+    };
+    let mut words = vec![command.as_bytes().to_vec(), key.to_vec()];
+    match &state.value {
+        StoreValue::SortedSet(_) => {
+            let parts: Vec<Vec<u8>> = parts.collect();
+            words.extend(parts.chunks(2).flat_map(|pair| pair.iter().rev().cloned()));
+        }
+        _ => words.extend(parts),
+    }
+    let mut commands = vec![words];
+    commands.extend(remaining.map(|left| vec![b"PEXPIRE".to_vec(), key.to_vec(), left]));
+    commands
+}
+
+/// What the connections to Redis servers are called.
+fn names_of_servers(setup: &Setup) -> Vec<String> {
+    match setup.servers.as_slice() {
+        [] | [_] => vec!["redis".to_owned()],
+        servers => servers
+            .iter()
+            .enumerate()
+            .map(|(place, server)| {
+                let replicates =
+                    |other: &ServerDeclaration| other.replica_of == Some(ServerId(place));
+                let groups = servers.iter().filter(|server| server.replica_of.is_none());
+                match (servers.iter().any(replicates), groups.count()) {
+                    (true, 1) => "primary".to_owned(),
+                    _ => server.name.clone(),
+                }
+            })
+            .collect(),
+    }
+}
+
 fn is_step_of(action: &Action, of: ClientId) -> bool {
-    matches!(action, Action::Step { client, .. } if *client == of)
+    matches!(
+        action,
+        Action::Step { client, .. }
+        | Action::LoseRequest { client, .. }
+        | Action::LoseReply { client, .. }
+        | Action::Delay { client, .. }
+        | Action::Deliver { client, .. } if *client == of
+    )
 }
 
 /// The words of all that is sent, in lower case.
@@ -900,6 +1446,40 @@ pub(crate) fn reads_database_clock(reading: &Reading) -> bool {
         }
         _ => false,
     })
+}
+
+/// Whether a request is answered as only a replica or its primary does.
+fn asks_for_replicas(request: &Request, answer: &Answer) -> bool {
+    let is_refused =
+        matches!(answer, Answer::Store(Reply::Error(error)) if error.starts_with("READONLY"));
+    let waits = match request {
+        Request::Store(_, arguments) => {
+            matches!(arguments.first(), Some(Argument::Literal(word)) if word.eq_ignore_ascii_case(b"WAIT"))
+        }
+        _ => false,
+    };
+    is_refused || waits
+}
+
+/// Whether an answer of Redis has a time of day in it, in seconds or in milliseconds.
+fn tells_the_time(answer: &Answer) -> bool {
+    const YEARS: i64 = 10 * 365 * 24 * 60 * 60;
+    let is_time = |number: i64| {
+        let start = i64::try_from(START_OF_WALL_CLOCK).unwrap_or(i64::MAX);
+        (number - start / 1000).abs() < YEARS || (number - start).abs() < YEARS * 1000
+    };
+    match answer {
+        Answer::Store(Reply::Integer(number)) => is_time(*number),
+        Answer::Store(Reply::Bulk(bytes)) => {
+            let digits = String::from_utf8_lossy(bytes);
+            digits.parse().is_ok_and(is_time)
+        }
+        Answer::Store(Reply::Array(items)) => {
+            let mut items = items.iter().cloned();
+            items.any(|item| tells_the_time(&Answer::Store(item)))
+        }
+        _ => false,
+    }
 }
 
 /// A table's row as one would write it: its parenthesis closes where it ends.

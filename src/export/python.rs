@@ -10,10 +10,10 @@ use super::plan::{OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Routine, Send, Shape};
 use super::walk::{
-    Asker, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument, arguments,
-    names_in,
+    Asker, Asking, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
+    arguments, names_in,
 };
-use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, screaming, short, snake};
+use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, screaming, short, snake};
 
 /// The test.
 pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
@@ -44,26 +44,37 @@ const TABLES: Tables = Tables {
         commands: &["pip install {packages}", "pytest"],
         packages: ["pytest", "redis", "PyMySQL"],
         redis: WHERE_REDIS_IS,
+        several: WHERE_SEVERAL_ARE,
+        variable: "REDIS_URL",
         mysql: WHERE_MYSQL_IS,
     },
     template: include_str!("texts/pytest.py"),
     phrases: Phrases {
         step: "{me}.{verb}({label})",
         step_freely: "{me}.{verb}()  # {name}",
-        verbs: ["step", "sends"],
+        verbs: ["step", "sends", "loses", "delays", "finds_it_down"],
         see: "{me}.sees_the_reply()  # {name}",
+        deliver: "{me}.delivers()  # {name}",
+        give_up: "{me}.gives_up()  # {name}",
+        clock: "{me}.clock.passes({n})",
+        by_clock: [
+            "clock.holds({lock}, {n})",
+            "clock.forgets({lock})",
+            "clock.asks_for({lock})",
+            "clock.counts_a_vote_for({lock})",
+        ],
         latch: "{latch} = Event()",
         wait: "wait_for({latch})",
         open: "{latch}.set()",
-        lapse: "{me}.redis.pexpire(¦{key}¦0¦)",
-        age: "{me}.redis.pexpire(¦{key}¦{n}¦)",
-        ahead: "{me}.redis.incrby(¦{key}¦{n}¦)",
+        lapse: "{me}.{redis}.pexpire(¦{key}¦0¦)",
+        age: "{me}.{redis}.pexpire(¦{key}¦{n}¦)",
+        ahead: "{me}.{redis}.incrby(¦{key}¦{n}¦)",
         database_clock: "affected_rows(¦{me}.mysql¦{statement}¦)",
-        wipe: "{me}.redis.delete({key})  # lost",
+        wipe: "{me}.{redis}.delete({key})  # lost",
         crash: "{me}.close()  # crashes",
         restart: "{me}.connect()",
-        look_for_key: "left.append(¦{me}.redis.exists({key})¦)",
-        look_for_deadline: "times_to_live.append(¦{me}.redis.pttl({key})¦)",
+        look_for_key: "left.append(¦{me}.{redis}.exists({key})¦)",
+        look_for_deadline: "times_to_live.append(¦{me}.{redis}.pttl({key})¦)",
         raise: "raise {reply}",
         runs: ["{me}.runs(", ")"],
         together: ["run_together(", ")"],
@@ -75,15 +86,15 @@ const TABLES: Tables = Tables {
             ["TABLES = [", "]"],
             ["KEYS = [", "]"],
         ],
-        is_gone: "assert operator.redis.exists({key}) == 0",
-        stays: "assert operator.redis.pttl({key}) == -1",
-        lapses: "assert 0 < operator.redis.pttl({key}) <= {n}",
+        is_gone: "assert operator.{redis}.exists({key}) == 0",
+        stays: "assert operator.{redis}.pttl({key}) == -1",
+        lapses: "assert 0 < operator.{redis}.pttl({key}) <= {n}",
         reads: [
-            "operator.redis.get({key})",
-            "operator.redis.lrange({key}, 0, -1)",
-            "operator.redis.execute_command(\"HGETALL\", {key})",
-            "sorted(operator.redis.smembers({key}))",
-            "operator.redis.execute_command(\"ZRANGE\", {key}, 0, -1)",
+            "operator.{redis}.get({key})",
+            "operator.{redis}.lrange({key}, 0, -1)",
+            "operator.{redis}.execute_command(\"HGETALL\", {key})",
+            "sorted(operator.{redis}.smembers({key}))",
+            "operator.{redis}.execute_command(\"ZRANGE\", {key}, 0, -1)",
         ],
     },
     questions: Questions {
@@ -97,6 +108,7 @@ const TABLES: Tables = Tables {
             "error_code({reply}) == {value}",
             "error_code({reply}) != {value}",
         ],
+        no_reply: ["{reply} is NO_REPLY", "{reply} is not NO_REPLY"],
         element: "{reply}[{n}]",
         count: "len({reply})",
         joints: [" and ", " or "],
@@ -179,8 +191,8 @@ impl Language for Python {
     }
 
     fn head(&self, walk: &mut Walk<'_, '_>, indent: usize, routine: &Routine<'_>) {
-        let given = routine.handed(["redis", "mysql", "gateway", "sales"]);
-        let given = given.map(str::to_owned);
+        let given = routine.handed(&walk.stores(), ["mysql", "gateway", "sales", "clock"]);
+        let given = given.into_iter();
         let given = given.chain(routine.given.iter().map(|name| variable(name)));
         let open = format!("def {}(", variable(&routine.protocol.name));
         walk.line(0, "");
@@ -194,8 +206,8 @@ impl Language for Python {
     fn send(&self, walk: &mut Walk<'_, '_>, indent: usize, send: &Send<'_>, _is_declared: bool) {
         let reply = variable(&send.reply);
         let inner = if send.catches { indent + 4 } else { indent };
-        let request = Call::of(&send.step.request);
-        let request = lambda(self.call(&request, send.shape, inner + 8, Asker::Protocol));
+        let request = &send.step.request;
+        let request = lambda(walk.call(request, send.shape, inner + 8, Asking::Protocol));
         let open = match send.is_used {
             true => format!("{reply} = yield Step("),
             false => "yield Step(".to_owned(),
@@ -236,7 +248,7 @@ impl Language for Python {
     }
 
     fn call(&self, call: &Call<'_>, shape: Shape, indent: usize, asker: Asker<'_>) -> Laid {
-        let (redis, mysql) = (asker.of("redis"), asker.of("mysql"));
+        let [redis, mysql] = asker.connections();
         let given = |one: &[Argument]| arguments(self, one);
         match call {
             Call::Set {
@@ -295,6 +307,17 @@ impl Language for Python {
                 list("gateway.charge(", items, ")")
             }
             Call::Refund(name) => list("gateway.refund(", vec![leaf(argument(self, name))], ")"),
+            Call::Look(lock) => list("clock.look(", vec![leaf(argument(self, lock))], ")"),
+            Call::Quorum {
+                votes,
+                key,
+                lease,
+                drift,
+            } => {
+                let mut items = vec![leaf(votes.to_string())];
+                items.extend([*key, *lease, drift].map(|one| leaf(argument(self, one))));
+                list("clock.quorum(", items, ")")
+            }
             Call::BrokenStatement | Call::Nothing => leaf("None"),
         }
     }
@@ -308,15 +331,22 @@ impl Language for Python {
         request: (&Request, Shape),
     ) {
         let (request, shape) = request;
-        let call = self.call(&Call::of(request), shape, indent + 8, Asker::Console(me));
+        let call = walk.call(request, shape, indent + 8, Asking::Console(me));
         let items = vec![leaf(text(source.as_bytes())), lambda(call)];
         walk.code(indent, &list(format!("{me}.asks("), items, ")"));
     }
 
-    fn handed(&self, routine: &Routine<'_>, client: &str) -> Vec<String> {
-        let (redis, mysql) = (format!("{client}.redis"), format!("{client}.mysql"));
-        let handed = routine.handed([redis.as_str(), &mysql, "gateway", "sales"]);
-        handed.map(str::to_owned).collect()
+    fn milliseconds(&self, milliseconds: &Argument) -> String {
+        argument(self, milliseconds)
+    }
+
+    fn handed(&self, routine: &Routine<'_>, client: &str, stores: &[String]) -> Vec<String> {
+        let stores: Vec<String> = stores
+            .iter()
+            .map(|name| format!("{client}.{name}"))
+            .collect();
+        let (mysql, clock) = (format!("{client}.mysql"), format!("{client}.clock"));
+        routine.handed(&stores, [&mysql, "gateway", "sales", &clock])
     }
 
     fn given(&self, name: &str, value: String) -> String {
@@ -471,7 +501,7 @@ fn list_of_replies(replies: &Replies) -> String {
 }
 
 const KEYWORDS: &str = " and as assert async await break class continue def del elif else except finally for from global if import \
-    in is lambda nonlocal not or pass raise return try while with yield redis mysql gateway sales rows row value error Step \
+    in is lambda nonlocal not or pass raise return try while with yield redis mysql gateway sales clock rows row value error Step \
     type id None ";
 
 /// A variable's name in Python.

@@ -33,6 +33,19 @@ pub(super) enum Call<'a> {
     Charge(&'a Argument, &'a Argument, Option<&'a Argument>),
     /// `REFUND name`.
     Refund(&'a Argument),
+    /// A look at the client's own clock: may it still count on this lock?
+    Look(&'a Argument),
+    /// The client counts the votes for a lock.
+    Quorum {
+        /// How many it takes.
+        votes: u64,
+        /// The lock.
+        key: &'a Argument,
+        /// The lease, in milliseconds.
+        lease: &'a Argument,
+        /// The margin for clocks that drift, in milliseconds.
+        drift: Argument,
+    },
     /// Nothing that can be sent.
     Nothing,
 }
@@ -50,10 +63,19 @@ impl<'a> Call<'a> {
                 [_, name] => Call::Refund(name),
                 _ => Call::Nothing,
             },
-            Request::CheckDeadline(_)
-            | Request::Quorum { .. }
-            | Request::Await(_)
-            | Request::Sleep(_) => Call::Nothing,
+            Request::CheckDeadline(lock) => Call::Look(lock),
+            Request::Quorum {
+                votes,
+                key,
+                lease,
+                drift,
+            } => Call::Quorum {
+                votes: *votes,
+                key,
+                lease,
+                drift: drift.clone().unwrap_or_else(|| usual_drift(lease)),
+            },
+            Request::Await(_) | Request::Sleep(_) => Call::Nothing,
         }
     }
 }
@@ -105,6 +127,12 @@ fn options_of(mut words: &[Argument]) -> Option<Vec<(String, Option<&Argument>)>
         }
     }
     words.is_empty().then_some(options)
+}
+
+/// A hundredth of the lease and 2 ms, as Redlock's libraries have it; of a lease that is a variable only the 2 ms.
+fn usual_drift(lease: &Argument) -> Argument {
+    let drift = number(lease).unwrap_or_default() / 100 + 2;
+    Argument::Literal(drift.to_string().into_bytes())
 }
 
 fn number(argument: &Argument) -> Option<usize> {

@@ -27,17 +27,20 @@ pub(super) struct Routine<'a> {
     pub code: Vec<Code<'a>>,
     /// The variables that it is given: `me` and the parameters that it mentions, in the order in which it does.
     pub given: Vec<String>,
-    /// Whether a step asks Redis.
-    pub store: bool,
+    /// The places of the Redis servers that steps ask, in the order of the text.
+    pub stores: Vec<usize>,
     /// Whether a step asks the database.
     pub database: bool,
     /// Whether a step asks the card gateway.
     pub gateway: bool,
     /// Whether it notes what it sold.
     pub sells: bool,
+    /// Whether it looks at the client's own clock.
+    pub clock: bool,
 }
 
 /// A statement.
+#[derive(Clone, PartialEq)]
 pub(super) enum Code<'a> {
     /// Sends a request and gets the reply.
     Send(Send<'a>),
@@ -60,6 +63,8 @@ pub(super) enum Code<'a> {
     },
     /// Notes that so many units went to an order; `None`: to the client itself.
     Sell(u64, Option<&'a Argument>),
+    /// Notes something by the client's own clock.
+    Clock(ByClock<'a>),
     /// Something to know.
     Remark(String),
     /// The attempt ends here.
@@ -68,7 +73,36 @@ pub(super) enum Code<'a> {
     Raise(String),
 }
 
+/// What a client keeps by its own clock.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum ByClock<'a> {
+    /// It may count on a lock for so many milliseconds from when it sent the last request.
+    Holds(&'a Argument, &'a Argument),
+    /// It no longer counts on a lock.
+    Forgets(&'a Argument),
+    /// The last request was for a server's vote for a lock; the first of them begins its lease.
+    Asked(&'a Argument),
+    /// A server has voted for a lock.
+    Voted(&'a Argument),
+}
+
+impl<'a> ByClock<'a> {
+    /// The variables that it needs.
+    pub fn variables(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let (lock, other) = match self {
+            ByClock::Holds(lock, milliseconds) => (*lock, Some(*milliseconds)),
+            ByClock::Forgets(lock) | ByClock::Asked(lock) | ByClock::Voted(lock) => (*lock, None),
+        };
+        let all = std::iter::once(lock).chain(other);
+        all.filter_map(super::variable)
+    }
+}
+
+/// What [`Is::Error`] calls a reply that never comes.
+pub(super) const NO_REPLY: &str = "no reply";
+
 /// A request and what is made of the reply.
+#[derive(Clone, PartialEq)]
 pub(super) struct Send<'a> {
     /// The step.
     pub step: &'a Step,
@@ -98,7 +132,7 @@ pub(super) enum Shape {
 }
 
 /// A question about a reply.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(super) struct Test<'a> {
     /// The reply's name.
     pub reply: String,
@@ -133,6 +167,7 @@ pub(super) enum Is<'a> {
 enum Target {
     To(usize),
     Again,
+    Back,
     Never,
 }
 
@@ -148,7 +183,7 @@ impl<'a> Routine<'a> {
     /// What it sells is only noted where somebody counts it.
     ///
     /// # Errors
-    /// A step that goes back to an earlier one, or waits on the client's own clock.
+    /// A step that waits for somebody else, or jumps where no loop or condition can.
     pub fn new(
         setup: &'a Setup,
         timeline: &'a Timeline,
@@ -159,12 +194,19 @@ impl<'a> Routine<'a> {
         let steps: Vec<usize> = (0..protocol.steps.len())
             .filter(|step| !protocol.steps[*step].compensation)
             .collect();
+        let asks =
+            |wanted: fn(&Request) -> bool| protocol.steps.iter().any(|step| wanted(&step.request));
+        let looks = asks(|request| matches!(request, Request::CheckDeadline(_)));
+        let counts = asks(|request| matches!(request, Request::Quorum { .. }));
         let lower = Lower {
             protocol,
             place,
             timeline,
             notes_sales,
+            looks,
+            counts,
             steps,
+            around: None,
         };
         let mut code = lower.block(0, lower.steps.len())?;
         trim(&mut code, true);
@@ -172,10 +214,11 @@ impl<'a> Routine<'a> {
             protocol,
             code,
             given: Vec::new(),
-            store: false,
+            stores: Vec::new(),
             database: false,
             gateway: false,
             sells: false,
+            clock: looks || counts,
         };
         let bound: Vec<&str> = protocol
             .steps
@@ -185,7 +228,12 @@ impl<'a> Routine<'a> {
             .collect();
         for step in &protocol.steps {
             match &step.request {
-                Request::Store(..) => routine.store = true,
+                Request::Store(server, _) => {
+                    let server = server.map_or(0, |server| server.0);
+                    if !routine.stores.contains(&server) {
+                        routine.stores.push(server);
+                    }
+                }
                 Request::Database(_) => routine.database = true,
                 Request::Gateway(_) => routine.gateway = true,
                 Request::CheckDeadline(_)
@@ -199,7 +247,10 @@ impl<'a> Routine<'a> {
             if step.clauses.iter().any(|clause| clause.pattern.names_me()) {
                 routine.give("me", &bound);
             }
-            for effect in step.clauses.iter().flat_map(|clause| &clause.effects) {
+            for effect in step.effects() {
+                for name in lower.by_clock(effect).iter().flat_map(ByClock::variables) {
+                    routine.give(name, &bound);
+                }
                 if let (Effect::Sells { order, .. }, true) = (effect, notes_sales) {
                     routine.sells = true;
                     match order.as_ref().or(lower.charged()) {
@@ -214,24 +265,66 @@ impl<'a> Routine<'a> {
         Ok(routine)
     }
 
-    /// What it is handed, of Redis, the database, the gateway and the list of sales.
-    pub fn handed<'n>(
+    /// What it is handed: connections to the Redis servers that it asks, of these names, and of the database, the gateway, the list
+    /// of sales and the client's clock what it needs. What is called nothing is left out.
+    pub fn handed(
         &self,
-        [redis, mysql, gateway, sales]: [&'n str; 4],
-    ) -> impl Iterator<Item = &'n str> {
-        let handed = [
-            (redis, self.store),
+        stores: &[String],
+        [mysql, gateway, sales, clock]: [&str; 4],
+    ) -> Vec<String> {
+        let mut handed: Vec<String> = Vec::new();
+        let mut places = self.stores.clone();
+        places.sort_unstable();
+        handed.extend(
+            places
+                .iter()
+                .filter_map(|place| stores.get(*place))
+                .cloned(),
+        );
+        let others = [
             (mysql, self.database),
             (gateway, self.gateway),
             (sales, self.sells),
+            (clock, self.clock),
         ];
-        let handed = handed.into_iter().filter(|(_, is_needed)| *is_needed);
-        handed.map(|(name, _)| name)
+        let others = others
+            .iter()
+            .filter(|(name, needed)| *needed && !name.is_empty());
+        handed.extend(others.map(|(name, _)| (*name).to_owned()));
+        handed
     }
 
     /// Whether a request is of this kind.
     pub fn sends(&self, wanted: &dyn Fn(&Send<'_>) -> bool) -> bool {
         is_sent(&self.code, wanted)
+    }
+
+    /// Whether it notes that it no longer counts on a lock.
+    pub fn forgets(&self) -> bool {
+        has(&self.code, &|code| {
+            matches!(code, Code::Clock(ByClock::Forgets(_)))
+        })
+    }
+
+    /// Whether a step says what to do when no reply comes.
+    pub fn knows_of_lost(&self) -> bool {
+        self.sends(&|send| send.step.knows_of_lost())
+    }
+
+    /// Whether it asks whether a reply has come at all.
+    pub fn asks_for_lost(&self) -> bool {
+        has(
+            &self.code,
+            &|code| matches!(code, Code::If(asked, ..) if asked.is == Is::Error(Some(NO_REPLY))),
+        )
+    }
+
+    /// Whether it counts on a lock for as long as a reply says.
+    pub fn counts_on_replies(&self) -> bool {
+        has(&self.code, &|code| match code {
+            Code::Clock(ByClock::Holds(_, Argument::Variable(name))) => !self.given.contains(name),
+            _ => false,
+        })
     }
 
     /// Whether elements of a reply are looked at.
@@ -261,8 +354,14 @@ struct Lower<'a> {
     place: usize,
     timeline: &'a Timeline,
     notes_sales: bool,
+    /// Whether a step looks whether a lock is still held by the client's clock.
+    looks: bool,
+    /// Whether a step counts votes.
+    counts: bool,
     /// The steps that follow one another here.
     steps: Vec<usize>,
+    /// The place of the step that begins the loop around these, where they are all in one.
+    around: Option<usize>,
 }
 
 impl<'a> Lower<'a> {
@@ -279,7 +378,10 @@ impl<'a> Lower<'a> {
         let mut code = Vec::new();
         let mut at = from;
         while at < until {
-            let (more, next) = self.step(at, until)?;
+            let (more, next) = match self.last_to_go_back(at, until) {
+                Some(last) => (self.loop_of(at, last + 1)?, Some(last + 1)),
+                None => self.step(at, until)?,
+            };
             code.extend(more);
             match next {
                 Some(next) => at = next,
@@ -289,28 +391,54 @@ impl<'a> Lower<'a> {
         Ok(code)
     }
 
+    /// The last of the steps up to `until` that goes back to this earlier one; none where this is the loop already.
+    fn last_to_go_back(&self, at: usize, until: usize) -> Option<usize> {
+        let goes_back = |place: &usize| {
+            let step = &self.protocol.steps[self.steps[*place]];
+            let mut flows = step.clauses.iter().map(|clause| &clause.flow);
+            flows.any(|flow| matches!(flow, Flow::GoTo(to) if *to == self.steps[at]))
+        };
+        let last = (at + 1..until).rev().find(goes_back);
+        last.filter(|_| self.around != Some(at))
+    }
+
+    /// The steps from one up to another, again and again.
+    fn loop_of(&self, from: usize, until: usize) -> Result<Vec<Code<'a>>, Refusal> {
+        let inside = Lower {
+            steps: self.steps.clone(),
+            around: Some(from),
+            ..*self
+        };
+        let mut body = inside.block(from, until)?;
+        if !ends(&body) {
+            body.push(Code::Break);
+        }
+        Ok(vec![Code::Loop(tidy_loop(body))])
+    }
+
     /// The code of one step and of what lies between it and the place where all its ways meet again; `None`: they never do.
     fn step(&self, at: usize, until: usize) -> Result<(Vec<Code<'a>>, Option<usize>), Refusal> {
         let index = self.steps[at];
         let step = &self.protocol.steps[index];
-        match step.request {
-            Request::CheckDeadline(_) => {
-                return self.refused(
-                    index,
-                    "looks at the client's own clock, which no server can move",
-                );
-            }
+        match &step.request {
             Request::Await(_) => {
                 return self.refused(index, "waits for a message of somebody else");
-            }
-            Request::Quorum { .. } => {
-                return self.refused(index, "counts the votes of several servers");
             }
             Request::Sleep(_) if step.clauses.is_empty() => {
                 return Ok((remark(step).into_iter().collect(), Some(at + 1)));
             }
             Request::Sleep(_) => {
                 return self.refused(index, "sleeps and then looks at how it went");
+            }
+            Request::Quorum {
+                lease: Argument::Variable(_),
+                drift: None,
+                ..
+            } => {
+                return self.refused(
+                    index,
+                    "takes the usual margin of a lease that is a variable",
+                );
             }
             _ => {}
         }
@@ -327,11 +455,7 @@ impl<'a> Lower<'a> {
         let mut branches = Vec::new();
         let mut is_open = true;
         for clause in &step.clauses {
-            match clause.pattern {
-                Pattern::NoReply { .. } => return self.refused(index, "means to go on when a reply is lost, and no client library loses one on purpose"),
-                Pattern::Else => is_open = false,
-                _ => {}
-            }
+            is_open &= clause.pattern != Pattern::Else;
             branches.push(self.branch(at, clause, &send)?);
         }
         let targets = branches.iter().filter_map(|branch| match branch.target {
@@ -342,14 +466,46 @@ impl<'a> Lower<'a> {
         if meet.is_some_and(|meet| meet > until) {
             return self.refused(index, "jumps out of what another step jumps over");
         }
-        let is_loop = branches
-            .iter()
-            .any(|branch| matches!(branch.target, Target::Again));
+        let mut code: Vec<Code<'a>> = remark(step).into_iter().collect();
+        let retries = |branch: &Branch<'_>| matches!(branch.target, Target::Again);
+        let is_loop = branches.iter().any(retries) && self.around != Some(at);
+        if is_loop && self.around.is_some() {
+            // What goes round in the outer loop is asked behind the inner one.
+            let mut asked: Vec<Branch<'a>> = Vec::new();
+            for branch in &branches {
+                let code = if retries(branch) {
+                    Code::Again
+                } else {
+                    Code::Break
+                };
+                asked.push(Branch {
+                    test: branch.test.clone(),
+                    target: Target::Never,
+                    body: vec![code],
+                });
+            }
+            branches.retain(|branch| !retries(branch));
+            let is_over = branches.is_empty();
+            let mut body = vec![Code::Send(send.clone())];
+            body.extend(asked_after(
+                voting(step, self.counts),
+                &send,
+                asked,
+                vec![Code::Break],
+                step,
+            ));
+            code.push(Code::Loop(tidy_loop(body)));
+            if is_over && meet.is_none() {
+                return Ok((code, meet));
+            }
+        }
+        let is_own_loop = is_loop && self.around.is_none();
+        let is_split = is_loop && !is_own_loop;
         let falls = |code: &mut Vec<Code<'a>>, place: usize| -> Result<(), Refusal> {
             if let Some(meet) = meet {
                 code.extend(self.block(place, meet)?);
             }
-            if is_loop {
+            if is_own_loop {
                 code.push(Code::Break);
             }
             Ok(())
@@ -357,7 +513,7 @@ impl<'a> Lower<'a> {
         for branch in &mut branches {
             match branch.target {
                 Target::To(place) => falls(&mut branch.body, place)?,
-                Target::Again => branch.body.push(Code::Again),
+                Target::Again | Target::Back => branch.body.push(Code::Again),
                 Target::Never => {}
             }
         }
@@ -365,43 +521,21 @@ impl<'a> Lower<'a> {
         if is_open {
             falls(&mut last, at + 1)?;
         }
-        let (errors, mut others): (Vec<_>, Vec<_>) = branches
-            .into_iter()
-            .partition(|branch| matches!(branch.test.is, Is::Error(_)));
-        if let (Request::Database(Ok(statement)), Some(last)) = (&step.request, others.last_mut())
-            && statement.kind() == StatementKind::Insert
-            && matches!(last.test.is, Is::Integer(_))
-        {
-            // A row is inserted, or there is an error.
-            last.test.is = Is::Anything;
-        }
-        let mut chained = chain(others, last);
-        if send.catches {
-            if !errors
-                .iter()
-                .any(|branch| branch.test.is == Is::Error(None))
-            {
-                let test = Test {
-                    reply: send.reply.clone(),
-                    is: Is::Error(None),
-                    not: false,
-                };
-                chained.insert(
-                    0,
-                    Code::If(test, vec![Code::Raise(send.reply.clone())], Vec::new()),
-                );
-            }
-            chained = chain(errors, chained);
-        }
-        let mut code = Vec::new();
-        code.extend(remark(step));
-        if is_loop {
+        let asks = if is_split {
+            Vec::new()
+        } else {
+            voting(step, self.counts)
+        };
+        let after = asked_after(asks, &send, branches, last, step);
+        if is_own_loop {
             let mut body = vec![Code::Send(send)];
-            body.extend(tidy_loop(chained));
+            body.extend(tidy_loop(after));
             code.push(Code::Loop(body));
         } else {
-            code.push(Code::Send(send));
-            code.extend(chained);
+            if !is_split {
+                code.push(Code::Send(send));
+            }
+            code.extend(after);
         }
         Ok((code, meet))
     }
@@ -420,7 +554,8 @@ impl<'a> Lower<'a> {
             Flow::GoTo(step) => match self.steps.iter().position(|other| other == step) {
                 Some(place) if place > at => Target::To(place),
                 Some(place) if place == at => Target::Again,
-                _ => return self.refused(index, "goes back to an earlier step"),
+                Some(place) if self.around == Some(place) => Target::Back,
+                _ => return self.refused(index, "goes back into what another step goes back over"),
             },
             Flow::Abort(_) | Flow::StartOver { .. } | Flow::Stop | Flow::Done => Target::Never,
         };
@@ -443,11 +578,13 @@ impl<'a> Lower<'a> {
             if let (Effect::Sells { units, order }, true) = (effect, self.notes_sales) {
                 body.push(Code::Sell(*units, order.as_ref().or(self.charged())));
             }
+            body.extend(self.by_clock(effect).map(Code::Clock));
         }
         match &clause.flow {
             Flow::Abort(steps) => {
                 let inner = Lower {
                     steps: steps.clone(),
+                    around: None,
                     ..*self
                 };
                 body.extend(inner.block(0, steps.len())?);
@@ -469,6 +606,19 @@ impl<'a> Lower<'a> {
             not: false,
         };
         Ok(Branch { test, target, body })
+    }
+
+    /// What an effect is to the client's own clock, where somebody looks at it.
+    fn by_clock(&self, effect: &'a Effect) -> Option<ByClock<'a>> {
+        match effect {
+            Effect::Holds {
+                key,
+                milliseconds: Some(milliseconds),
+            } if self.looks => Some(ByClock::Holds(key, milliseconds)),
+            Effect::Releases(key) | Effect::Loses(key) if self.looks => Some(ByClock::Forgets(key)),
+            Effect::Votes(key) if self.counts => Some(ByClock::Voted(key)),
+            _ => None,
+        }
     }
 
     /// The order that the protocol's CHARGE names.
@@ -557,6 +707,56 @@ pub(super) fn shape_of(answer: &Answer) -> Shape {
     }
 }
 
+/// What a step whose reply may be a vote notes, whatever the reply is.
+fn voting(step: &Step, counts: bool) -> Vec<Code<'_>> {
+    let votes = step.effects().filter_map(|effect| match effect {
+        Effect::Votes(key) if counts => Some(Code::Clock(ByClock::Asked(key))),
+        _ => None,
+    });
+    votes.collect()
+}
+
+/// What is done with a reply: what is noted in any case, the branches by what it may be, and the rest.
+fn asked_after<'a>(
+    mut code: Vec<Code<'a>>,
+    send: &Send<'a>,
+    branches: Vec<Branch<'a>>,
+    last: Vec<Code<'a>>,
+    step: &Step,
+) -> Vec<Code<'a>> {
+    let (errors, mut others): (Vec<_>, Vec<_>) = branches
+        .into_iter()
+        .partition(|branch| matches!(branch.test.is, Is::Error(_)));
+    let (lost, errors): (Vec<_>, Vec<_>) = errors
+        .into_iter()
+        .partition(|branch| branch.test.is == Is::Error(Some(NO_REPLY)));
+    if let (Request::Database(Ok(statement)), Some(last)) = (&step.request, others.last_mut())
+        && statement.kind() == StatementKind::Insert
+        && matches!(last.test.is, Is::Integer(_))
+    {
+        // A row is inserted, or there is an error.
+        last.test.is = Is::Anything;
+    }
+    let mut chained = chain(others, last);
+    if send.catches {
+        if !errors
+            .iter()
+            .any(|branch| branch.test.is == Is::Error(None))
+        {
+            let test = Test {
+                reply: send.reply.clone(),
+                is: Is::Error(None),
+                not: false,
+            };
+            let raise = Code::Raise(send.reply.clone());
+            chained.insert(0, Code::If(test, vec![raise], Vec::new()));
+        }
+        chained = chain(errors, chained);
+    }
+    code.extend(chain(lost, chained));
+    code
+}
+
 /// What a reply is called: the variable that it is bound to, what its step has done, or the step's own name.
 fn reply_name(step: &Step) -> String {
     let mut bound = step
@@ -616,7 +816,8 @@ fn question<'a>(pattern: &'a Pattern, shape: Shape) -> Is<'a> {
             elements => Is::Elements(elements),
         },
         Pattern::Error(name) => Is::Error(name.as_deref()),
-        Pattern::NoReply { .. } | Pattern::Message | Pattern::Else => Is::Anything,
+        Pattern::NoReply { .. } => Is::Error(Some(NO_REPLY)),
+        Pattern::Message | Pattern::Else => Is::Anything,
     }
 }
 
@@ -638,7 +839,7 @@ fn chain<'a>(mut branches: Vec<Branch<'a>>, rest: Vec<Code<'a>>) -> Vec<Code<'a>
         return first.body;
     }
     let is_open = branches.iter().all(|other| other.test.is != Is::Anything);
-    if excludes && is_open && is_same(&first.body, &rest) {
+    if excludes && is_open && first.body == rest {
         return chain(branches, rest);
     }
     if is_last_word {
@@ -659,6 +860,9 @@ fn chain<'a>(mut branches: Vec<Branch<'a>>, rest: Vec<Code<'a>>) -> Vec<Code<'a>
 fn join<'a>(first: Branch<'a>, rest: Vec<Code<'a>>) -> Vec<Code<'a>> {
     let Branch { test, body, .. } = first;
     if body.is_empty() {
+        if is_passed_over(&test.is, &rest) {
+            return rest;
+        }
         return match rest.is_empty() {
             true => Vec::new(),
             false => vec![Code::If(
@@ -691,16 +895,19 @@ fn join<'a>(first: Branch<'a>, rest: Vec<Code<'a>>) -> Vec<Code<'a>> {
     vec![Code::If(test, body, rest)]
 }
 
+/// Whether a reply that is this passes over all of this code anyway.
+fn is_passed_over(is: &Is<'_>, rest: &[Code<'_>]) -> bool {
+    let is_asked =
+        |asked: &Test<'_>| asked.not || asked.is == Is::Anything || !are_disjoint(is, &asked.is);
+    matches!(rest, [Code::If(asked, _, otherwise)] if otherwise.is_empty() && !is_asked(asked))
+}
+
 /// Whether nothing behind this code is ever reached.
 pub(super) fn ends(code: &[Code<'_>]) -> bool {
     matches!(
         code.last(),
         Some(Code::Return | Code::Again | Code::Break | Code::Raise(_))
     )
-}
-
-fn is_same(one: &[Code<'_>], other: &[Code<'_>]) -> bool {
-    matches!((one, other), ([], []) | ([Code::Break], [Code::Break]))
 }
 
 fn are_disjoint(one: &Is<'_>, other: &Is<'_>) -> bool {
@@ -819,6 +1026,7 @@ fn collect_names(code: &[Code<'_>], names: &mut Vec<String>) {
                 collect_names(otherwise, names);
             }
             Code::Bind { reply, .. } | Code::Raise(reply) => names.push(reply.clone()),
+            Code::Clock(by_clock) => names.extend(by_clock.variables().map(str::to_owned)),
             Code::Sell(_, Some(Argument::Variable(name))) => names.push(name.clone()),
             _ => {}
         }
@@ -856,6 +1064,18 @@ fn takes_elements(code: &[Code<'_>]) -> bool {
             matches!(test.is, Is::Elements(_)) || takes_elements(then) || takes_elements(otherwise)
         }
         _ => false,
+    })
+}
+
+/// Whether such a statement is among these, or inside of them.
+fn has(code: &[Code<'_>], wanted: &dyn Fn(&Code<'_>) -> bool) -> bool {
+    code.iter().any(|statement| {
+        let is_inside = match statement {
+            Code::Loop(body) => has(body, wanted),
+            Code::If(_, then, otherwise) => has(then, wanted) || has(otherwise, wanted),
+            _ => false,
+        };
+        is_inside || wanted(statement)
     })
 }
 

@@ -11,9 +11,9 @@ use super::plan::{Move, OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Code, Routine, Send, Shape, is_sent_first};
 use super::walk::{
-    Asker, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
+    Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
 };
-use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, screaming, short, snake};
+use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, screaming, short, snake};
 
 /// The test.
 pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
@@ -45,26 +45,37 @@ const TABLES: Tables = Tables {
             "mysql_async",
         ],
         redis: WHERE_REDIS_IS,
+        several: WHERE_SEVERAL_ARE,
+        variable: "REDIS_URL",
         mysql: WHERE_MYSQL_IS,
     },
     template: include_str!("texts/rust.rs"),
     phrases: Phrases {
         step: "{me}.{verb}(¦{label}¦).await;",
         step_freely: "{me}.{verb}().await; // {name}",
-        verbs: ["step", "sends"],
+        verbs: ["step", "sends", "loses", "delays", "finds_it_down"],
         see: "{me}.sees_the_reply().await; // {name}",
+        deliver: "{me}.delivers().await; // {name}",
+        give_up: "{me}.gives_up().await; // {name}",
+        clock: "{me}.clock.lock().unwrap().passes({n});",
+        by_clock: [
+            "steps.clock().holds({lock}, {n})",
+            "steps.clock().forgets({lock})",
+            "steps.clock().asks_for({lock})",
+            "steps.clock().counts_a_vote_for({lock})",
+        ],
         latch: "let {latch} = Notify::new();",
         wait: "{latch}.notified(¦).await;",
         open: "{latch}.notify_one();",
-        lapse: "{me}.redis(¦\"PEXPIRE\"¦({key}, 0)¦).await;",
-        age: "{me}.redis(¦\"PEXPIRE\"¦({key}, {n})¦).await;",
-        ahead: "{me}.redis(¦\"INCRBY\"¦({key}, {n})¦).await;",
+        lapse: "{me}.{redis}(¦\"PEXPIRE\"¦({key}, 0)¦).await;",
+        age: "{me}.{redis}(¦\"PEXPIRE\"¦({key}, {n})¦).await;",
+        ahead: "{me}.{redis}(¦\"INCRBY\"¦({key}, {n})¦).await;",
         database_clock: "{me}.ask(¦update({statement}, ())¦).await;",
-        wipe: "{me}.redis(\"DEL\", {key}).await; // lost",
+        wipe: "{me}.{redis}(\"DEL\", {key}).await; // lost",
         crash: "{me}.close().await; // crashes",
         restart: "{me}.connect(¦).await;",
-        look_for_key: "{me}.looks_for(¦{key}¦).await;",
-        look_for_deadline: "{me}.looks_how_long_there_is(¦{key}¦).await;",
+        look_for_key: "notes.keeps(¦{me}.{redis}(\"EXISTS\", {key}).await¦);",
+        look_for_deadline: "notes.keeps_time_to_live(¦{me}.{redis}(\"PTTL\", {key}).await¦);",
         raise: "return Err({reply})",
         runs: ["{me}.runs(|steps| ", ").await;"],
         together: ["tokio::join!(", ");"],
@@ -76,15 +87,15 @@ const TABLES: Tables = Tables {
             ["const TABLES: &[&str] = &[", "];"],
             ["const KEYS: &[&str] = &[", "];"],
         ],
-        is_gone: "assert_eq!(¦operator.redis(\"EXISTS\", {key}).await¦0¦);",
-        stays: "assert_eq!(¦operator.redis(\"PTTL\", {key}).await¦-1¦);",
-        lapses: "assert!(operator.redis(\"PTTL\", {key}).await.number() > {least});",
+        is_gone: "assert_eq!(¦operator.{redis}(\"EXISTS\", {key}).await¦0¦);",
+        stays: "assert_eq!(¦operator.{redis}(\"PTTL\", {key}).await¦-1¦);",
+        lapses: "assert!(operator.{redis}(\"PTTL\", {key}).await.number() > {least});",
         reads: [
-            "redis(\"GET\", {key})",
-            "redis(\"LRANGE\", ({key}, 0, -1))",
-            "redis(\"HGETALL\", {key})",
-            "redis(\"SORT\", ({key}, \"ALPHA\"))",
-            "redis(\"ZRANGE\", ({key}, 0, -1))",
+            "{redis}(\"GET\", {key})",
+            "{redis}(\"LRANGE\", ({key}, 0, -1))",
+            "{redis}(\"HGETALL\", {key})",
+            "{redis}(\"SORT\", ({key}, \"ALPHA\"))",
+            "{redis}(\"ZRANGE\", ({key}, 0, -1))",
         ],
     },
     questions: Questions {
@@ -98,6 +109,7 @@ const TABLES: Tables = Tables {
             "{reply} == Reply::Error({value}.to_owned())",
             "{reply} != Reply::Error({value}.to_owned())",
         ],
+        no_reply: ["{reply} == Reply::Lost", "{reply} != Reply::Lost"],
         element: "{reply}[{n}]",
         count: "{reply}.len()",
         joints: [" && ", " || "],
@@ -223,8 +235,8 @@ impl Language for Rust {
 
     fn send(&self, walk: &mut Walk<'_, '_>, indent: usize, send: &Send<'_>, is_declared: bool) {
         let reply = variable(&send.reply);
-        let request = Call::of(&send.step.request);
-        let request = self.call(&request, send.shape, indent + 12, Asker::Protocol);
+        let request = &send.step.request;
+        let request = walk.call(request, send.shape, indent + 12, Asking::Protocol);
         let open = match (send.is_used, is_declared) {
             (true, false) => format!("let {reply} = "),
             (true, true) => format!("{reply} = "),
@@ -250,14 +262,17 @@ impl Language for Rust {
         format!("steps.sells({units}, {order})")
     }
 
-    fn script_name(&self, name: &str, _as_digest: bool) -> String {
-        screaming(name)
+    fn script_name(&self, name: &str, as_digest: bool) -> String {
+        match as_digest {
+            true => format!("sha1_of({})", screaming(name)),
+            false => screaming(name),
+        }
     }
 
     fn call(&self, call: &Call<'_>, shape: Shape, indent: usize, asker: Asker<'_>) -> Laid {
-        let request = self.request(call, shape, indent);
-        match asker {
-            Asker::SetUp => list("operator.ask(", vec![request], ").await;"),
+        let request = self.request(call, shape, indent, asker.redis);
+        match asker.who {
+            Asking::SetUp => list("operator.ask(", vec![request], ").await;"),
             _ => request,
         }
     }
@@ -271,12 +286,20 @@ impl Language for Rust {
         request: (&Request, Shape),
     ) {
         let (request, shape) = request;
-        let request = self.call(&Call::of(request), shape, indent + 4, Asker::Console(me));
+        let request = walk.call(request, shape, indent + 4, Asking::Console(me));
         let items = vec![leaf(self.text(source.as_bytes())), request];
         walk.code(indent, &list(format!("{me}.asks("), items, ").await;"));
     }
 
-    fn handed(&self, _routine: &Routine<'_>, _client: &str) -> Vec<String> {
+    fn milliseconds(&self, milliseconds: &Argument) -> String {
+        let text = super::walk::argument(self, milliseconds);
+        match milliseconds {
+            Argument::Variable(name) if self.replies.contains(name) => format!("{text}.number()"),
+            _ => text,
+        }
+    }
+
+    fn handed(&self, _routine: &Routine<'_>, _client: &str, _stores: &[String]) -> Vec<String> {
         vec!["steps".to_owned()]
     }
 
@@ -402,7 +425,7 @@ impl Rust {
     }
 
     /// What is sent to a server.
-    fn request(&self, call: &Call<'_>, shape: Shape, indent: usize) -> Laid {
+    fn request(&self, call: &Call<'_>, shape: Shape, indent: usize, redis: &str) -> Laid {
         let arguments = |words: &[Argument]| words.iter().map(|word| self.argument(word)).collect();
         match call {
             Call::Set {
@@ -415,7 +438,7 @@ impl Rust {
                     words.push(leaf(self.text(word.as_bytes())));
                     words.extend(number.map(|number| self.argument(number)));
                 }
-                command(self.text(b"SET"), words)
+                command(redis, self.text(b"SET"), words)
             }
             Call::Eval {
                 script,
@@ -424,9 +447,11 @@ impl Rust {
             } => {
                 let mut words = vec![leaf(screaming(script)), leaf(keys.len().to_string())];
                 words.extend(keys.iter().chain(*rest).map(|word| self.argument(word)));
-                command(self.text(b"EVAL"), words)
+                command(redis, self.text(b"EVAL"), words)
             }
-            Call::Command(name, words) => command(self.text(name.as_bytes()), arguments(words)),
+            Call::Command(name, words) => {
+                command(redis, self.text(name.as_bytes()), arguments(words))
+            }
             Call::Statement(statement) => {
                 let function = match shape {
                     Shape::Value => "value(",
@@ -447,6 +472,17 @@ impl Rust {
                 list("charge_once(", items.into(), ")")
             }
             Call::Refund(name) => list("refund(", vec![self.argument(name)], ")"),
+            Call::Look(lock) => list("look(", vec![self.argument(lock)], ")"),
+            Call::Quorum {
+                votes,
+                key,
+                lease,
+                drift,
+            } => {
+                let mut items = vec![leaf(votes.to_string()), self.argument(key)];
+                items.extend([*lease, drift].map(|number| leaf(self.milliseconds(number))));
+                list("quorum(", items, ")")
+            }
             Call::BrokenStatement | Call::Nothing => leaf("()"),
         }
     }
@@ -468,7 +504,7 @@ impl Rust {
 }
 
 /// A command with its arguments: one by itself, several in parentheses, more than twelve in two of them.
-fn command(name: String, mut words: Vec<Laid>) -> Laid {
+fn command(redis: &str, name: String, mut words: Vec<Laid>) -> Laid {
     let words = match words.len() {
         0 => leaf("[\"\"; 0]"),
         1 => words.remove(0),
@@ -479,7 +515,11 @@ fn command(name: String, mut words: Vec<Laid>) -> Laid {
             list("(", words, ")")
         }
     };
-    list("command(", vec![leaf(name), words], ")")
+    let function = match redis {
+        "redis" => "command",
+        server => server,
+    };
+    list(format!("{function}("), vec![leaf(name), words], ")")
 }
 
 fn list_of_replies(replies: &Replies) -> Laid {

@@ -11,10 +11,10 @@ use super::plan::{OPERATOR, Part, Plan, Seen};
 use super::request::Call;
 use super::routine::{Code, Routine, Send, Shape};
 use super::walk::{
-    Asker, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
-    arguments, names_in,
+    Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
+    argument, arguments, names_in,
 };
-use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, camel, screaming};
+use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, screaming};
 
 /// The test.
 pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
@@ -34,26 +34,37 @@ const TABLES: Tables = Tables {
         commands: &["npm install --save-dev {packages}", "npx vitest run"],
         packages: ["vitest", "ioredis", "mysql2"],
         redis: WHERE_REDIS_IS,
+        several: WHERE_SEVERAL_ARE,
+        variable: "REDIS_URL",
         mysql: WHERE_MYSQL_IS,
     },
     template: include_str!("texts/vitest.js"),
     phrases: Phrases {
         step: "await {me}.{verb}({label});",
         step_freely: "await {me}.{verb}(); // {name}",
-        verbs: ["step", "sends"],
+        verbs: ["step", "sends", "loses", "delays", "findsItDown"],
         see: "{me}.seesTheReply(); // {name}",
+        deliver: "await {me}.delivers(); // {name}",
+        give_up: "{me}.givesUp(); // {name}",
+        clock: "{me}.clock.passes({n});",
+        by_clock: [
+            "clock.holds({lock}, {n})",
+            "clock.forgets({lock})",
+            "clock.asksFor({lock})",
+            "clock.countsAVoteFor({lock})",
+        ],
         latch: "const {latch} = latch();",
         wait: "await {latch}.opened;",
         open: "{latch}.open();",
-        lapse: "await {me}.redis.pexpire(¦{key}¦0¦);",
-        age: "await {me}.redis.pexpire(¦{key}¦{n}¦);",
-        ahead: "await {me}.redis.incrby(¦{key}¦{n}¦);",
+        lapse: "await {me}.{redis}.pexpire(¦{key}¦0¦);",
+        age: "await {me}.{redis}.pexpire(¦{key}¦{n}¦);",
+        ahead: "await {me}.{redis}.incrby(¦{key}¦{n}¦);",
         database_clock: "await affectedRows(¦{me}.mysql¦{statement}¦);",
-        wipe: "await {me}.redis.del({key}); // lost",
+        wipe: "await {me}.{redis}.del({key}); // lost",
         crash: "{me}.close(); // crashes",
         restart: "await {me}.connect();",
-        look_for_key: "left.push(¦await {me}.redis.exists({key})¦);",
-        look_for_deadline: "timesToLive.push(¦await {me}.redis.pttl({key})¦);",
+        look_for_key: "left.push(¦await {me}.{redis}.exists({key})¦);",
+        look_for_deadline: "timesToLive.push(¦await {me}.{redis}.pttl({key})¦);",
         raise: "throw {reply}",
         runs: ["{me}.runs(", ");"],
         together: ["await Promise.all([", "]);"],
@@ -65,15 +76,15 @@ const TABLES: Tables = Tables {
             ["const TABLES = [", "];"],
             ["const KEYS = [", "];"],
         ],
-        is_gone: "expect(await operator.redis.exists({key})).toBe(0);",
-        stays: "expect(await operator.redis.pttl({key})).toBe(-1);",
-        lapses: "expect(await operator.redis.pttl({key})).toBeGreaterThan({least});",
+        is_gone: "expect(await operator.{redis}.exists({key})).toBe(0);",
+        stays: "expect(await operator.{redis}.pttl({key})).toBe(-1);",
+        lapses: "expect(await operator.{redis}.pttl({key})).toBeGreaterThan({least});",
         reads: [
-            "get({key})",
-            "lrange({key}, 0, -1)",
-            "hgetall({key})",
-            "sort({key}, \"ALPHA\")",
-            "zrange({key}, 0, -1)",
+            "{redis}.get({key})",
+            "{redis}.lrange({key}, 0, -1)",
+            "{redis}.hgetall({key})",
+            "{redis}.sort({key}, \"ALPHA\")",
+            "{redis}.zrange({key}, 0, -1)",
         ],
     },
     questions: Questions {
@@ -84,6 +95,7 @@ const TABLES: Tables = Tables {
             "errorCode({reply}) === {value}",
             "errorCode({reply}) !== {value}",
         ],
+        no_reply: ["{reply} === NO_REPLY", "{reply} !== NO_REPLY"],
         element: "{reply}[{n}]",
         count: "{reply}.length",
         joints: [" && ", " || "],
@@ -179,12 +191,10 @@ impl Language for JavaScript {
     }
 
     fn head(&self, walk: &mut Walk<'_, '_>, indent: usize, routine: &Routine<'_>) {
-        let servers = routine.handed(["redis", "mysql", "", ""]);
-        let servers: Vec<&str> = servers.filter(|name| !name.is_empty()).collect();
+        let own = routine.handed(&walk.stores(), ["mysql", "", "", "clock"]);
         let mut given = Vec::new();
-        given.extend((!servers.is_empty()).then(|| format!("{{ {} }}", servers.join(", "))));
-        let others = routine.handed(["", "", "gateway", "sales"]);
-        given.extend(others.filter(|name| !name.is_empty()).map(str::to_owned));
+        given.extend((!own.is_empty()).then(|| format!("{{ {} }}", own.join(", "))));
+        given.extend(routine.handed(&[], ["", "gateway", "sales", ""]));
         given.extend(routine.given.iter().map(|name| variable(name)));
         let doc = "/** One attempt, request by request; each is sent when the schedule says so. */";
         let open = format!("function* {}(", variable(&routine.protocol.name));
@@ -203,8 +213,7 @@ impl Language for JavaScript {
     fn send(&self, walk: &mut Walk<'_, '_>, indent: usize, send: &Send<'_>, is_declared: bool) {
         let reply = variable(&send.reply);
         let inner = if send.catches { indent + 2 } else { indent };
-        let request = Call::of(&send.step.request);
-        let call = self.call(&request, send.shape, inner + 4, Asker::Protocol);
+        let call = walk.call(&send.step.request, send.shape, inner + 4, Asking::Protocol);
         let open = match (send.is_used, is_declared || send.catches) {
             (true, false) => format!("const {reply} = yield step("),
             (true, true) => format!("{reply} = yield step("),
@@ -247,7 +256,7 @@ impl Language for JavaScript {
     }
 
     fn call(&self, call: &Call<'_>, shape: Shape, indent: usize, asker: Asker<'_>) -> Laid {
-        let (redis, mysql) = (asker.of("redis"), asker.of("mysql"));
+        let [redis, mysql] = asker.connections();
         let given = |one: &[Argument]| arguments(self, one);
         match call {
             Call::Set {
@@ -308,6 +317,17 @@ impl Language for JavaScript {
                 list("gateway.charge(", items, ")")
             }
             Call::Refund(name) => list("gateway.refund(", vec![leaf(argument(self, name))], ")"),
+            Call::Look(lock) => list("clock.look(", vec![leaf(argument(self, lock))], ")"),
+            Call::Quorum {
+                votes,
+                key,
+                lease,
+                drift,
+            } => {
+                let mut items = vec![leaf(votes.to_string())];
+                items.extend([*key, *lease, drift].map(|one| leaf(argument(self, one))));
+                list("clock.quorum(", items, ")")
+            }
             Call::BrokenStatement | Call::Nothing => leaf("undefined"),
         }
     }
@@ -321,18 +341,21 @@ impl Language for JavaScript {
         request: (&Request, Shape),
     ) {
         let (request, shape) = request;
-        let call = self.call(&Call::of(request), shape, indent + 4, Asker::Console(me));
+        let call = walk.call(request, shape, indent + 4, Asking::Console(me));
         walk.code(
             indent,
             &arrow(format!("await {me}.asks("), source, call, ");"),
         );
     }
 
-    fn handed(&self, routine: &Routine<'_>, client: &str) -> Vec<String> {
-        let mut handed = Vec::new();
-        handed.extend((routine.store || routine.database).then(|| client.to_owned()));
-        let others = routine.handed(["", "", "gateway", "sales"]);
-        handed.extend(others.filter(|name| !name.is_empty()).map(str::to_owned));
+    fn milliseconds(&self, milliseconds: &Argument) -> String {
+        argument(self, milliseconds)
+    }
+
+    fn handed(&self, routine: &Routine<'_>, client: &str, _stores: &[String]) -> Vec<String> {
+        let has_own = !routine.stores.is_empty() || routine.database || routine.clock;
+        let mut handed: Vec<String> = has_own.then(|| client.to_owned()).into_iter().collect();
+        handed.extend(routine.handed(&[], ["", "gateway", "sales", ""]));
         handed
     }
 
@@ -414,10 +437,7 @@ impl Language for JavaScript {
         } else {
             "toEqual"
         };
-        let open = format!(
-            "expect(await operator.redis.{read}).{matcher}({}",
-            value.open
-        );
+        let open = format!("expect(await operator.{read}).{matcher}({}", value.open);
         let close = format!("{});", value.close);
         walk.code(
             indent,
@@ -535,7 +555,7 @@ fn lists_of_replies(walk: &mut Walk<'_, '_>, indent: usize, name: &str, replies:
 
 const KEYWORDS: &str = " await break case catch class const continue default delete do else export extends false finally for \
     function if import in instanceof new null return static super switch this throw true try typeof var void while with yield let \
-    redis mysql gateway sales rows row value error step test base seen everybody operator latch replies left paid stock least sorted ";
+    clock redis mysql gateway sales rows row value error step test base seen everybody operator latch replies left paid stock least sorted ";
 
 /// A variable's name in JavaScript.
 fn variable(name: &str) -> String {

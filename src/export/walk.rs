@@ -12,12 +12,12 @@ use crate::sorted::SortedMap;
 use super::Options;
 use super::claim::{Claim, Evidence, Replies};
 use super::layout::{Code as Laid, Style, laid_out, leaf, list};
-use super::plan::{CLOCK_KEY, FinalKey, Move, Part, Plan, Seen};
+use super::plan::{CLOCK_KEY, FinalKey, Key, Move, Part, Plan, Seen};
 use super::request::{Call, plain_number};
-use super::routine::{Code, Is, Routine, Send, Shape, Test, outliving};
-use super::template::{Line, filled, lines};
+use super::routine::{ByClock, Code, Is, NO_REPLY, Routine, Send, Shape, Test, outliving};
+use super::template::{Line, filled, lines, with_words};
 use super::words::{
-    LEAVES_ALONE, SEE_IT, aim, error_name, name_in_sql, push_line, seconds, wrapped,
+    LEAVES_ALONE, SEE_IT, aim, error_name, listed, name_in_sql, push_line, seconds, wrapped,
 };
 
 /// What a language looks like.
@@ -86,21 +86,34 @@ pub(super) struct Guide {
     pub packages: [&'static str; 3],
     /// Where Redis is.
     pub redis: &'static str,
+    /// Where the servers are, of several: `{servers}` are their names, `{variables}` say where they are, `{databases}` are their usual
+    /// databases.
+    pub several: &'static str,
+    /// The variable that says where the first one is.
+    pub variable: &'static str,
     /// Where the database is.
     pub mysql: &'static str,
 }
 
-/// How the moves of the schedule are written. Items between `¦` may be broken into lines; `{me}` is who acts, `{key}` and
-/// `{latch}` and `{label}` what with, `{n}` how much.
+/// How the moves of the schedule are written. Items between `¦` may be broken into lines; `{me}` is who acts, `{redis}` on which
+/// server, `{key}` and `{latch}` and `{label}` what with, `{n}` how much.
 pub(super) struct Phrases {
     /// The next request is this one: `{verb}` is one of the verbs.
     pub step: &'static str,
     /// The next request, whichever it is.
     pub step_freely: &'static str,
-    /// `step`, `sends`.
-    pub verbs: [&'static str; 2],
+    /// `step`, `sends`, `loses`, `delays`, `finds nobody`.
+    pub verbs: [&'static str; 5],
     /// The reply that has waited is seen.
     pub see: &'static str,
+    /// The request that has been under way arrives.
+    pub deliver: &'static str,
+    /// No reply is waited for any longer.
+    pub give_up: &'static str,
+    /// The client's own clock goes on by `{n}`.
+    pub clock: &'static str,
+    /// What a client notes by its own clock: `{lock}` and `{n}`.
+    pub by_clock: [&'static str; 4],
     /// A latch is made.
     pub latch: &'static str,
     /// A latch is waited for.
@@ -193,6 +206,8 @@ pub(super) struct Questions {
     pub error: [&'static str; 2],
     /// Whether it is the error that is called `{value}`.
     pub named_error: [&'static str; 2],
+    /// Whether there is none.
+    pub no_reply: [&'static str; 2],
     /// One of its elements: `{n}`.
     pub element: &'static str,
     /// How many rows it has.
@@ -232,6 +247,19 @@ pub(super) trait Language {
     fn latch(&self, name: &str) -> String;
     /// A protocol's name.
     fn function(&self, name: &str) -> String;
+    /// What a connection to a Redis server is called, as a member of whoever has it.
+    fn server(&self, name: &str) -> String {
+        const TAKEN: &str = " mysql name seen notes step steps runs sends sees note reply upcoming protocol close connect asks \
+            clock loses delays delivers ask row rows value update refused db rdb t waiting replies delayed ";
+        if name == "redis" {
+            return name.to_owned();
+        }
+        let server = self.variable(name);
+        match TAKEN.contains(&format!(" {server} ")) {
+            true => self.variable(&format!("redis {name}")),
+            false => server,
+        }
+    }
     /// A string.
     fn text(&self, bytes: &[u8]) -> String;
     /// A line of the header.
@@ -271,8 +299,23 @@ pub(super) trait Language {
         source: &str,
         request: (&Request, Shape),
     );
-    /// What a protocol is given before its variables.
-    fn handed(&self, routine: &Routine<'_>, client: &str) -> Vec<String>;
+    /// A request that has been under way comes to its server, where the protocol's own request cannot be sent so late; whether
+    /// anything was written.
+    fn deliver(
+        &self,
+        _walk: &mut Walk<'_, '_>,
+        _indent: usize,
+        _me: &str,
+        _label: &str,
+        _request: (&Request, Shape),
+        _is_late: bool,
+    ) -> bool {
+        false
+    }
+    /// How long a client may count on a lock, as a number.
+    fn milliseconds(&self, milliseconds: &Argument) -> String;
+    /// What a protocol is given before its variables; `stores` are the names of the connections to Redis servers.
+    fn handed(&self, routine: &Routine<'_>, client: &str, stores: &[String]) -> Vec<String>;
     /// A variable that a protocol is given.
     fn given(&self, _name: &str, value: String) -> String {
         value
@@ -420,18 +463,38 @@ impl<'p> Walk<'p, '_> {
 
     fn template(&mut self, text: &'p str) {
         let words = self.language.words(self.plan);
-        let text_of = |line: &str| {
-            words.iter().fold(line.to_owned(), |line, (name, value)| {
-                line.replace(&format!("{{{{{name}}}}}"), value)
-            })
-        };
-        let all = lines(text, &|name| self.is_true(name));
+        let servers = self.servers();
+        let all = lines(text, &|name| self.is_true(name), &servers);
         for line in all {
             match line {
-                Line::Text(line) => self.line(0, &text_of(line)),
+                Line::Text(line) => self.line(0, &with_words(&line, &words)),
                 Line::Insert(name, indent) => self.insert(indent, name),
             }
         }
+    }
+
+    /// The words of each Redis server: how its connection is called, its place from 0 and from 1, and what stands behind the names
+    /// of the variables that say where it is.
+    fn servers(&self) -> Vec<Vec<(&'static str, String)>> {
+        let servers = self.plan.servers.iter().enumerate();
+        let words = servers.map(|(place, name)| {
+            let suffix = match place {
+                0 => String::new(),
+                place => format!("_{}", place + 1),
+            };
+            vec![
+                ("server", self.language.server(name)),
+                ("place", place.to_string()),
+                ("suffix", suffix),
+            ]
+        });
+        words.collect()
+    }
+
+    /// The connection to a server, as it is called.
+    fn server(&self, place: usize) -> String {
+        let name = self.plan.servers.get(place).map_or("redis", String::as_str);
+        self.language.server(name)
     }
 
     /// Whether the condition of this name is met.
@@ -442,6 +505,23 @@ impl<'p> Walk<'p, '_> {
             "store" => plan.store,
             "database" => plan.database,
             "servers" => plan.store || plan.database,
+            "several" => plan.servers.len() > 1,
+            "clock" => plan.routines.iter().any(|routine| routine.clock),
+            "votes" => plan.calls(&|call| matches!(call, Call::Quorum { .. })),
+            "looks" => plan.calls(&|call| matches!(call, Call::Look(_))),
+            "no_reply" => {
+                self.is_true("gives_up") || plan.routines.iter().any(Routine::asks_for_lost)
+            }
+            "gives_up" => plan.looks(|act| matches!(act, Move::GiveUp(_) | Move::FindDown(_))),
+            "finds_down" => plan.looks(|act| matches!(act, Move::FindDown(_))),
+            "loses" => plan.looks(|act| matches!(act, Move::Lose(_) | Move::FindDown(_))),
+            "delays" => plan.looks(|act| matches!(act, Move::Delay(_))),
+            "passes" => plan.looks(|act| matches!(act, Move::Clock(_))),
+            "forgets" => plan.routines.iter().any(Routine::forgets),
+            "guards" => plan.gateway || self.is_true("clock"),
+            "digests" => plan.sends_digests(),
+            "delivers" => plan.looks(|act| matches!(act, Move::Deliver { .. })),
+            "counts_on_replies" => plan.routines.iter().any(Routine::counts_on_replies),
             "gateway" => plan.gateway,
             "runtime" => plan.store || plan.gateway,
             "sells" => plan.sells,
@@ -452,6 +532,11 @@ impl<'p> Walk<'p, '_> {
             "keys" => !plan.keys.is_empty(),
             "claims" => !plan.claims.is_empty(),
             "asks" => plan.looks(|act| matches!(act, Move::Ask { .. })),
+            "asks_or_delivers" => self.is_true("asks") || self.is_true("delivers"),
+            "no_reply_clauses" => {
+                let mut routines = plan.routines.iter();
+                routines.any(Routine::knows_of_lost) || self.is_true("no_reply")
+            }
             "left" => plan.looks(|act| matches!(act, Move::LookForKey(_))),
             "deadlines" => plan.looks(|act| matches!(act, Move::LookForDeadline(_))),
             "found_rows" => plan.setup.found_rows,
@@ -497,10 +582,11 @@ impl<'p> Walk<'p, '_> {
             }),
             "reads_charges" => !self.options.holds || self.is_true("paid"),
             "numbers" => {
-                let lapses = |(_, key): &(Vec<u8>, Option<FinalKey>)| {
+                let lapses = |(_, key): &(Key, Option<FinalKey>)| {
                     key.as_ref().is_some_and(|key| key.remaining.is_some())
                 };
                 self.is_true("tokens")
+                    || self.is_true("counts_on_replies")
                     || self.claims(&|evidence| evidence.is_value())
                     || (!self.options.holds && plan.final_keys.iter().any(lapses))
             }
@@ -614,7 +700,11 @@ impl<'p> Walk<'p, '_> {
         }
         self.header_line("");
         if plan.store {
-            self.header_text(guide.redis);
+            let redis = match plan.servers.len() {
+                1 => guide.redis.to_owned(),
+                _ => where_they_are(guide, &plan.servers),
+            };
+            self.header_text(&redis);
         }
         if plan.database {
             self.header_text(guide.mysql);
@@ -662,12 +752,10 @@ impl<'p> Walk<'p, '_> {
 
     fn commands(&mut self, indent: usize) {
         let [open, close] = self.language.tables().phrases.commands;
-        for (_, words) in &self.plan.setup.commands {
+        for (server, words) in &self.plan.setup.commands {
             let words: Vec<Argument> = words.iter().cloned().map(Argument::Literal).collect();
-            let request = Request::Store(None, words);
-            let code = self
-                .language
-                .call(&Call::of(&request), Shape::Plain, indent, Asker::SetUp);
+            let request = Request::Store(Some(*server), words);
+            let code = self.call(&request, Shape::Plain, indent, Asking::SetUp);
             let code = Laid {
                 open: format!("{open}{}", code.open),
                 close: format!("{}{close}", code.close),
@@ -675,6 +763,26 @@ impl<'p> Walk<'p, '_> {
             };
             self.code(indent, &code);
         }
+    }
+
+    /// The call that sends a request.
+    pub fn call(&self, request: &Request, shape: Shape, indent: usize, who: Asking<'_>) -> Laid {
+        let place = match request {
+            Request::Store(server, _) => server.map_or(0, |server| server.0),
+            _ => 0,
+        };
+        let asker = Asker {
+            who,
+            redis: &self.server(place),
+        };
+        let call = Call::of(request);
+        self.language.call(&call, shape, indent, asker)
+    }
+
+    /// What the protocol is handed of Redis servers, by their names.
+    pub fn stores(&self) -> Vec<String> {
+        let places = 0..self.plan.servers.len();
+        places.map(|place| self.server(place)).collect()
     }
 
     // Protocols.
@@ -741,6 +849,7 @@ impl<'p> Walk<'p, '_> {
                 reply,
                 element,
             } => language.bind(variable, reply, *element, is_declared(variable)),
+            Code::Clock(by_clock) => self.by_clock(by_clock),
             Code::Sell(units, order) => {
                 let order = order.map_or_else(
                     || language.variable("me"),
@@ -750,6 +859,22 @@ impl<'p> Walk<'p, '_> {
             }
         };
         self.line(indent, &format!("{simple}{}", form.end));
+    }
+
+    fn by_clock(&self, by_clock: &ByClock<'_>) -> String {
+        let (place, lock, milliseconds) = match by_clock {
+            ByClock::Holds(lock, milliseconds) => (0, lock, Some(milliseconds)),
+            ByClock::Forgets(lock) => (1, lock, None),
+            ByClock::Asked(lock) => (2, lock, None),
+            ByClock::Voted(lock) => (3, lock, None),
+        };
+        let lock = argument(self.language, lock);
+        let milliseconds = milliseconds.map(|number| self.language.milliseconds(number));
+        let words = [
+            ("lock", lock.as_str()),
+            ("n", milliseconds.as_deref().unwrap_or_default()),
+        ];
+        filled(self.language.tables().phrases.by_clock[place], &words)
     }
 
     fn otherwise(&mut self, indent: usize, code: &[Code<'_>], declared: &[String]) {
@@ -791,8 +916,9 @@ impl<'p> Walk<'p, '_> {
 
     fn act(&mut self, indent: usize, me: &str, act: &Move<'_>) {
         let (language, phrases) = (self.language, &self.language.tables().phrases);
-        let [step, send] = phrases.verbs;
-        let is_there = |key: &[u8]| vec![("key", language.text(key))];
+        let [step, send, lose, delay, find_down] = phrases.verbs;
+        let server = |key: &Key| ("redis", self.server(key.server));
+        let is_there = |key: &Key| vec![("key", language.text(&key.key)), server(key)];
         let latch = |latch: usize| vec![("latch", language.latch(&self.plan.latches[latch]))];
         let (phrase, mut words) = match act {
             Move::Run {
@@ -812,27 +938,52 @@ impl<'p> Walk<'p, '_> {
             Move::Step(label) => (self.step_phrase(), self.label(label, step)),
             Move::Send(label) => (self.step_phrase(), self.label(label, send)),
             Move::See(label) => (phrases.see, self.label(label, "")),
+            Move::Lose(label) => (self.step_phrase(), self.label(label, lose)),
+            Move::Delay(label) => (self.step_phrase(), self.label(label, delay)),
+            Move::FindDown(label) => (self.step_phrase(), self.label(label, find_down)),
+            Move::Deliver {
+                label,
+                request,
+                shape,
+                is_late,
+            } => {
+                let request = (request, *shape);
+                if language.deliver(self, indent, me, label, request, *is_late) {
+                    return;
+                }
+                (phrases.deliver, self.label(label, ""))
+            }
+            Move::GiveUp(label) => (phrases.give_up, self.label(label, "")),
+            Move::Clock(passed) => (phrases.clock, vec![("n", passed.to_string())]),
+            Move::Tell(request) => return self.tell(indent, request),
             Move::Wait(which) => (phrases.wait, latch(*which)),
             Move::Open(which) => (phrases.open, latch(*which)),
             Move::Lapse(key) => (phrases.lapse, is_there(key)),
             Move::Age(key, remaining) => {
-                let words = vec![("key", language.text(key)), ("n", remaining.to_string())];
+                let mut words = is_there(key);
+                words.push(("n", remaining.to_string()));
                 (phrases.age, words)
             }
             Move::Ahead(passed) => {
                 let key = language.text(CLOCK_KEY.as_bytes());
-                (phrases.ahead, vec![("key", key), ("n", passed.to_string())])
+                let words = vec![
+                    ("key", key),
+                    ("n", passed.to_string()),
+                    ("redis", self.server(0)),
+                ];
+                (phrases.ahead, words)
             }
-            Move::DatabaseClock(passed) => {
-                self.remark(
-                    indent,
-                    "For this connection's statements it is that much later.",
-                );
-                let statement = format!("SET timestamp = UNIX_TIMESTAMP() + {}", seconds(*passed));
-                (
-                    phrases.database_clock,
-                    vec![("statement", language.text(statement.as_bytes()))],
-                )
+            Move::DatabaseClock { now, is_first } => {
+                let clock = |statement: String| language.text(statement.as_bytes());
+                if *is_first {
+                    let remark = "Statements of this connection read the schedule's time.";
+                    self.remark(indent, remark);
+                    let zone = clock("SET time_zone = '+00:00'".to_owned());
+                    let words = [("me", me), ("statement", zone.as_str())];
+                    self.phrase(indent, phrases.database_clock, &words);
+                }
+                let now = clock(format!("SET timestamp = {}", seconds(now.unsigned_abs())));
+                (phrases.database_clock, vec![("statement", now)])
             }
             Move::Wipe(key) => (phrases.wipe, is_there(key)),
             Move::Crash => (phrases.crash, Vec::new()),
@@ -846,6 +997,18 @@ impl<'p> Walk<'p, '_> {
             .map(|(name, word)| (*name, word.as_str()))
             .collect();
         self.phrase(indent, phrase, &words);
+    }
+
+    /// Redis is told something by whoever looks after it.
+    fn tell(&mut self, indent: usize, request: &Request) {
+        let [open, close] = self.language.tables().phrases.commands;
+        let code = self.call(request, Shape::Plain, indent, Asking::SetUp);
+        let code = Laid {
+            open: format!("{open}{}", code.open),
+            close: format!("{}{close}", code.close),
+            ..code
+        };
+        self.code(indent, &code);
     }
 
     fn step_phrase(&self) -> &'static str {
@@ -875,7 +1038,7 @@ impl<'p> Walk<'p, '_> {
     ) {
         let language = self.language;
         let mut given: Vec<Laid> = language
-            .handed(routine, client)
+            .handed(routine, client, &self.stores())
             .into_iter()
             .map(leaf)
             .collect();
@@ -943,11 +1106,13 @@ impl<'p> Walk<'p, '_> {
         }
     }
 
-    fn final_key(&mut self, indent: usize, key: &[u8], state: Option<&FinalKey>) {
+    fn final_key(&mut self, indent: usize, key: &Key, state: Option<&FinalKey>) {
         let (language, phrases) = (self.language, &self.language.tables().phrases);
-        let key = language.text(key);
+        let redis = self.server(key.server);
+        let key = language.text(&key.key);
+        let words = [("key", key.as_str()), ("redis", &redis)];
         let Some(state) = state else {
-            return self.phrase(indent, phrases.is_gone, &[("key", &key)]);
+            return self.phrase(indent, phrases.is_gone, &words);
         };
         let parts = state.value.parts();
         let parts: Vec<Laid> = parts.iter().map(|part| leaf(language.text(part))).collect();
@@ -961,10 +1126,10 @@ impl<'p> Walk<'p, '_> {
                 (4, list(open, parts.into_iter().step_by(2).collect(), close))
             }
         };
-        let read = filled(phrases.reads[kind], &[("key", &key)]);
+        let read = filled(phrases.reads[kind], &words);
         language.key_is(self, indent, &read, value);
         let Some(remaining) = state.remaining else {
-            return self.phrase(indent, phrases.stays, &[("key", &key)]);
+            return self.phrase(indent, phrases.stays, &words);
         };
         let (most, least) = (
             remaining.to_string(),
@@ -973,7 +1138,7 @@ impl<'p> Walk<'p, '_> {
         self.phrase(
             indent,
             phrases.lapses,
-            &[("key", &key), ("n", &most), ("least", &least)],
+            &[words[0], words[1], ("n", &most), ("least", &least)],
         );
     }
 
@@ -1030,7 +1195,7 @@ impl<'p> Walk<'p, '_> {
 
 /// Who sends a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asker<'s> {
+pub(super) enum Asking<'s> {
     /// A protocol, of its client's connections.
     Protocol,
     /// Somebody at a console.
@@ -1039,15 +1204,44 @@ pub(super) enum Asker<'s> {
     SetUp,
 }
 
+/// Who sends a request, and what the connection to the Redis server is called that it would go to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asker<'s> {
+    /// Who.
+    pub who: Asking<'s>,
+    /// The connection.
+    pub redis: &'s str,
+}
+
 impl Asker<'_> {
-    /// Its connection to a server, in languages where protocols are handed theirs and everybody else has it as a member.
-    pub fn of(self, server: &str) -> String {
-        match self {
-            Asker::Protocol => server.to_owned(),
-            Asker::Console(me) => format!("{me}.{server}"),
-            Asker::SetUp => format!("operator.{server}"),
-        }
+    /// Its connections to Redis and to the database, in languages where protocols are handed theirs and everybody else has them as
+    /// members.
+    pub fn connections(self) -> [String; 2] {
+        let of = |server: &str| match self.who {
+            Asking::Protocol => server.to_owned(),
+            Asking::Console(me) => format!("{me}.{server}"),
+            Asking::SetUp => format!("operator.{server}"),
+        };
+        [of(self.redis), of("mysql")]
     }
+}
+
+/// Where several servers are.
+fn where_they_are(guide: &Guide, servers: &[String]) -> String {
+    let places = 0..servers.len();
+    let variable = |place: usize| match place {
+        0 => guide.variable.to_owned(),
+        place => format!("{}_{}", guide.variable, place + 1),
+    };
+    let variables: Vec<String> = places.clone().map(variable).collect();
+    let databases: Vec<String> = places.map(|place| place.to_string()).collect();
+    let words = [
+        ("variables", listed(&variables)),
+        ("servers", listed(servers)),
+        ("databases", listed(&databases)),
+    ];
+    let words = words.each_ref().map(|(name, word)| (*name, word.as_str()));
+    filled(guide.several, &words)
 }
 
 /// A phrase with its words, as code that may be broken where `¦` stands.
@@ -1101,6 +1295,7 @@ fn condition(language: &dyn Language, test: &Test<'_>) -> String {
             let asked: Vec<String> = asked.collect();
             asked.join(questions.joints[usize::from(test.not)])
         }
+        Is::Error(Some(NO_REPLY)) => ask(questions.no_reply, test.not, &reply, ""),
         Is::Error(None) => ask(questions.error, test.not, &reply, ""),
         Is::Error(Some(name)) => {
             let name = language.text(error_name(name).as_bytes());

@@ -8,6 +8,10 @@ pub(super) const SEE_IT: &str = "Put this behind the address of Latchkey to see 
 pub(super) const WHERE_REDIS_IS: &str =
     "REDIS_URL says where Redis is (redis://127.0.0.1:6379/0 if it is not set).";
 
+/// Where the test looks for several Redis servers.
+pub(super) const WHERE_SEVERAL_ARE: &str = "{variables} say where {servers} are (the databases {databases} of redis://127.0.0.1:6379, where they are not \
+     set).";
+
 /// Where the test looks for the database.
 pub(super) const WHERE_MYSQL_IS: &str = "MYSQL_HOST, MYSQL_PORT, MYSQL_USER, MYSQL_PASSWORD and MYSQL_DATABASE say where MySQL or MariaDB is (127.0.0.1, 3306, root, no \
      password, test).";
@@ -198,6 +202,15 @@ pub(super) fn short(title: &str) -> String {
 /// The name of the class that the test of this title is.
 pub(super) fn test_class(title: &str) -> String {
     format!("{}Test", pascal(&short(title)))
+}
+
+/// `a, b and c`.
+pub(super) fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
 }
 
 /// A time in seconds, with milliseconds only where there are any.

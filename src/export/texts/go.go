@@ -7,8 +7,14 @@ import (
 %if servers
 	"context"
 %end
+%if digests
+	"crypto/sha1"
+%end
 %if database
 	"database/sql"
+%end
+%if digests
+	"encoding/hex"
 %end
 %if servers
 	"errors"
@@ -76,9 +82,11 @@ func Test{{test}}(t *testing.T) {
 // setUp makes what stands before the schedule, and has it removed in the end; what is there already is left alone.
 func setUp(t *testing.T, operator *client) {
 %if keys
-	if taken := operator.redis(append([]any{"EXISTS"}, keys...)...); taken != 0 {
+%each
+	if taken := operator.{{server}}(append([]any{"EXISTS"}, keys...)...); taken != 0 {
 		t.Fatal("Redis has its keys already")
 	}
+%end
 %end
 %if tables
 	for _, table := range tables {
@@ -97,7 +105,9 @@ func setUp(t *testing.T, operator *client) {
 		}
 %end
 %if keys
-		operator.redis(append([]any{"DEL"}, keys...)...)
+%each
+		operator.{{server}}(append([]any{"DEL"}, keys...)...)
+%end
 %end
 	})
 %if statements
@@ -143,9 +153,9 @@ func assertEqual(t *testing.T, got, expected any) {
 }
 %if store
 
-func assertLapsesAfter(t *testing.T, operator *client, key string, milliseconds int) {
+func assertLapsesAfter(t *testing.T, timeToLive any, key string, milliseconds int) {
 	t.Helper()
-	if left := operator.redis("PTTL", key).(int); left <= milliseconds {
+	if left := timeToLive.(int); left <= milliseconds {
 		t.Errorf("%s lapses in %d ms", key, left)
 	}
 }
@@ -160,6 +170,13 @@ func isError(reply any) bool {
 	return isError
 }
 
+%if no_reply
+// noReply is what a client learns that has waited for a reply in vain.
+var noReply any = nothing{}
+
+type nothing struct{}
+
+%end
 // saw is what somebody was told.
 type saw struct {
 	who, what string
@@ -357,6 +374,96 @@ func isWithin(orders, others []string) bool {
 	return true
 }
 %end
+%if clock
+
+// clock is a client's own clock, in milliseconds, and what the client keeps by it.
+type clock struct {
+	now, sent int
+%if looks
+	until map[string]int
+%end
+%if votes
+	ballots map[string]*ballot
+%end
+}
+%if votes
+
+// ballot is when the first vote for a lock was asked for, and how many have come.
+type ballot struct {
+	began, counted int
+}
+%end
+
+// clear begins an attempt, which counts on no lock yet.
+func (c *clock) clear() {
+%if looks
+	c.until = map[string]int{}
+%end
+%if votes
+	c.ballots = map[string]*ballot{}
+%end
+}
+
+// passes lets the clock go as far as the schedule says.
+func (c *clock) passes(milliseconds int) {
+	c.now += milliseconds
+}
+%if looks
+
+// holds counts on a lock for so long, from when the last request was sent.
+func (c *clock) holds(lock string, milliseconds int) {
+	c.until[lock] = c.sent + milliseconds
+}
+
+// forgets counts on a lock no longer.
+func (c *clock) forgets(lock string) {
+	delete(c.until, lock)
+}
+
+// look says whether the time is over for which a lock can be counted on.
+func (c *clock) look(lock string) any {
+	if until, isHeld := c.until[lock]; isHeld && c.now < until {
+		return "held"
+	}
+	return "lapsed"
+}
+%end
+%if votes
+
+// asksFor notes that the last request was for a vote; the first one of them begins the lease.
+func (c *clock) asksFor(lock string) {
+	if c.ballots[lock] == nil {
+		c.ballots[lock] = &ballot{began: c.sent}
+	}
+}
+
+// countsAVoteFor notes that a server has granted the lock.
+func (c *clock) countsAVoteFor(lock string) {
+	c.ballots[lock].counted++
+}
+
+// quorum gives what is left of the lease; nil where too few have voted, or it is over.
+func (c *clock) quorum(votes int, lock string, lease, drift int) any {
+	ballot := c.ballots[lock]
+	delete(c.ballots, lock)
+	if ballot == nil || ballot.counted < votes {
+		return nil
+	}
+	if left := lease - (c.now - ballot.began) - drift; left > 0 {
+		return left
+	}
+	return nil
+}
+%end
+%end
+%if digests
+
+// sha1Of is by what EVALSHA knows a script.
+func sha1Of(script string) string {
+	digest := sha1.Sum([]byte(script))
+	return hex.EncodeToString(digest[:])
+}
+%end
 %if routines
 
 // step is a request that a protocol is about to send.
@@ -371,6 +478,9 @@ type steps struct {
 	upcoming chan step
 	gone chan struct{}
 	notes *notes
+%if clock
+	clock *clock
+%end
 }
 
 // try gives the reply to a request, which is sent when the schedule says so; an error is a reply like any other.
@@ -416,8 +526,11 @@ type client struct {
 	t *testing.T
 	name string
 	notes *notes
-%if store
+%if store !several
 	rdb *redis.Client
+%end
+%if store several
+	rdb []*redis.Client
 %end
 %if database
 	db *sql.DB
@@ -428,18 +541,36 @@ type client struct {
 	upcoming *step
 	reply any
 %end
+%if delays
+	underWay *step
+%end
+%if clock
+	clock *clock
+%end
 }
 
 func newClient(t *testing.T, name string, notes *notes) *client {
+%if clock
+	client := &client{t: t, name: name, notes: notes, clock: &clock{}}
+%end
+%if !clock
 	client := &client{t: t, name: name, notes: notes}
+%end
 	client.connect()
 	return client
 }
 
 // connect opens connections of its own.
 func (c *client) connect() {
-%if store
+%if store !several
 	c.rdb = connectToRedis(c.t)
+%end
+%if store several
+	c.rdb = []*redis.Client{
+%each
+		connectToRedis(c.t, "REDIS_URL{{suffix}}", "{{place}}"),
+%end
+	}
 %end
 %if database
 	c.db, c.mysql = connectToMySQL(c.t)
@@ -448,8 +579,13 @@ func (c *client) connect() {
 
 // close closes them, as a crash would; what is not committed is rolled back.
 func (c *client) close() {
-%if store
+%if store !several
 	c.rdb.Close()
+%end
+%if store several
+	for _, rdb := range c.rdb {
+		rdb.Close()
+	}
 %end
 %if database
 	c.mysql.Close()
@@ -466,7 +602,13 @@ func (c *client) close() {
 
 // runs begins an attempt, and has its first request ready.
 func (c *client) runs(protocol func(steps *steps)) {
+%if clock
+	c.clock.clear()
+	steps := &steps{make(chan step), make(chan struct{}), c.notes, c.clock}
+%end
+%if !clock
 	steps := &steps{make(chan step), make(chan struct{}), c.notes}
+%end
 	go func() {
 		defer close(steps.upcoming)
 		protocol(steps)
@@ -493,9 +635,40 @@ func (c *client) step() {
 // sends sends the next request, if there is one; the reply waits.
 func (c *client) sends() {
 	if c.upcoming != nil {
+%if clock
+		c.clock.sent = c.clock.now
+%end
 		c.reply = c.note(c.upcoming.label, c.upcoming.request)
 	}
 }
+%if loses
+
+// loses lets the next request get lost.
+func (c *client) loses() {
+%if clock
+	c.clock.sent = c.clock.now
+%end
+	c.reply = noReply
+}
+%end
+%if delays
+
+// delays keeps the next request under way.
+func (c *client) delays() {
+%if clock
+	c.clock.sent = c.clock.now
+%end
+	c.underWay = c.upcoming
+}
+%end
+%if finds_down
+
+// findsItDown lets the next request find its server down.
+func (c *client) findsItDown() {
+	c.loses()
+	c.givesUp()
+}
+%end
 %end
 %if !holds
 // step sends the next request, which has to be this one, and sees the reply.
@@ -506,11 +679,59 @@ func (c *client) step(label string) {
 
 // sends sends the next request, which has to be this one; the reply waits.
 func (c *client) sends(label string) {
+	c.expects(label)
+	c.reply = c.note(label, c.upcoming.request)
+}
+
+// expects fails where the next request is not this one.
+func (c *client) expects(label string) {
 	if c.upcoming == nil || c.upcoming.label != label {
 		c.t.Errorf("%s does not send %s", c.name, label)
 		runtime.Goexit()
 	}
-	c.reply = c.note(label, c.upcoming.request)
+%if clock
+	c.clock.sent = c.clock.now
+%end
+}
+%if loses
+
+// loses lets the next request, which has to be this one, get lost.
+func (c *client) loses(label string) {
+	c.expects(label)
+}
+%end
+%if delays
+
+// delays keeps the next request, which has to be this one, under way.
+func (c *client) delays(label string) {
+	c.expects(label)
+	c.underWay = c.upcoming
+}
+%end
+%if finds_down
+
+// findsItDown lets the next request, which has to be this one, find its server down.
+func (c *client) findsItDown(label string) {
+	c.loses(label)
+	c.givesUp()
+}
+%end
+%end
+%if delivers
+
+// delivers lets what has been under way come to its server; the reply waits.
+func (c *client) delivers() {
+	if c.underWay != nil {
+		c.reply = c.note(c.underWay.label, c.underWay.request)
+	}
+}
+%end
+%if gives_up
+
+// givesUp waits no longer for the reply.
+func (c *client) givesUp() {
+	c.reply = noReply
+	c.seesTheReply()
 }
 %end
 
@@ -538,21 +759,33 @@ func (c *client) note(what string, request func(c *client) any) any {
 %if left
 
 // looksFor notes whether a key is there.
-func (c *client) looksFor(key string) {
-	c.notes.left = append(c.notes.left, c.redis("EXISTS", key))
+func (c *client) looksFor(isThere any) {
+	c.notes.left = append(c.notes.left, isThere)
 }
 %end
 %if deadlines
 
 // looksHowLongThereIs notes how long a key will be there.
-func (c *client) looksHowLongThereIs(key string) {
-	c.notes.timesToLive = append(c.notes.timesToLive, c.redis("PTTL", key))
+func (c *client) looksHowLongThereIs(timeToLive any) {
+	c.notes.timesToLive = append(c.notes.timesToLive, timeToLive)
 }
 %end
 %if store
 
+%if several
+%each
+func (c *client) {{server}}(command ...any) any {
+	return c.do(c.rdb[{{place}}], command)
+}
+
+%end
+func (c *client) do(rdb *redis.Client, command []any) any {
+	reply, err := rdb.Do(context.Background(), command...).Result()
+%end
+%if !several
 func (c *client) redis(command ...any) any {
 	reply, err := c.rdb.Do(context.Background(), command...).Result()
+%end
 	var refusal redis.Error
 	switch {
 	case err == nil || errors.Is(err, redis.Nil):
@@ -580,11 +813,20 @@ func plain(reply any) any {
 	return reply
 }
 
+%if several
+func connectToRedis(t *testing.T, variable, database string) *redis.Client {
+	url := os.Getenv(variable)
+	if url == "" {
+		url = "redis://127.0.0.1:6379/" + database
+	}
+%end
+%if !several
 func connectToRedis(t *testing.T) *redis.Client {
 	url := os.Getenv("REDIS_URL")
 	if url == "" {
 		url = "redis://127.0.0.1:6379/0"
 	}
+%end
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)

@@ -73,8 +73,15 @@ class {{class}} {
   @BeforeEach
   void setUp() throws Exception {
     operator = new Client("operator");
-%if keys
+%if keys !several
     long taken = operator.redis.exists(KEYS);
+    assertEquals(0, taken, "Redis has its keys already");
+%end
+%if keys several
+    long taken = 0;
+%each
+    taken += operator.{{server}}.exists(KEYS);
+%end
     assertEquals(0, taken, "Redis has its keys already");
 %end
 %if tables
@@ -101,7 +108,9 @@ class {{class}} {
       }
 %end
 %if keys
-      operator.redis.del(KEYS);
+%each
+      operator.{{server}}.del(KEYS);
+%end
 %end
     }
     operator.close();
@@ -204,8 +213,8 @@ class {{class}} {
     return reply instanceof Long number && Math.abs(number - expected) <= 1000 ? reply : expected;
   }
 
-  private static void assertLapsesAfter(Client client, String key, long milliseconds) {
-    long left = client.redis.pttl(key);
+  private static void assertLapsesAfter(Jedis redis, String key, long milliseconds) {
+    long left = redis.pttl(key);
     assertTrue(left > milliseconds, key + " lapses in " + left + " ms");
   }
 
@@ -213,10 +222,16 @@ class {{class}} {
     byte[] source = script.getBytes(StandardCharsets.UTF_8);
     return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(source));
   }
-%if store
+%if store !several
 
   private static Jedis connectToRedis() {
     return new Jedis(setting("REDIS_URL", "redis://127.0.0.1:6379/0"));
+  }
+%end
+%if store several
+
+  private static Jedis connectToRedis(String variable, int database) {
+    return new Jedis(setting(variable, "redis://127.0.0.1:6379/" + database));
   }
 %end
 
@@ -331,6 +346,88 @@ class {{class}} {
     return reply instanceof Exception error && codeOf(error).equals(code);
   }
 
+%if no_reply_clauses
+  /** What a client learns that has waited for a reply in vain. */
+  private static final class NoReply extends Exception {}
+
+%end
+%if clock
+  /** A client's own clock, in milliseconds, and what the client keeps by it. */
+  private static final class Clock {
+    private long now;
+    private long sent;
+%if looks
+    private final Map<String, Long> until = new HashMap<>();
+%end
+%if votes
+    private final Map<String, Ballot> ballots = new HashMap<>();
+
+    private static final class Ballot {
+      private final long began;
+      private long counted;
+
+      Ballot(long began) {
+        this.began = began;
+      }
+    }
+%end
+
+    /** Begins an attempt, which counts on no lock yet. */
+    void clear() {
+%if looks
+      until.clear();
+%end
+%if votes
+      ballots.clear();
+%end
+    }
+
+    /** The schedule says how far it goes. */
+    void passes(long milliseconds) {
+      now += milliseconds;
+    }
+%if looks
+
+    /** Counts on a lock for so long, from when the last request was sent. */
+    void holds(String lock, long milliseconds) {
+      until.put(lock, sent + milliseconds);
+    }
+
+    /** Counts on a lock no longer. */
+    void forgets(String lock) {
+      until.remove(lock);
+    }
+
+    /** Whether the time is over for which a lock can be counted on. */
+    String look(String lock) {
+      return now < until.getOrDefault(lock, now) ? "held" : "lapsed";
+    }
+%end
+%if votes
+
+    /** The last request was for a vote; the first one of them begins the lease. */
+    void asksFor(String lock) {
+      ballots.computeIfAbsent(lock, unknown -> new Ballot(sent));
+    }
+
+    /** A server has granted the lock. */
+    void countsAVoteFor(String lock) {
+      ballots.get(lock).counted++;
+    }
+
+    /** What is left of the lease; null where too few have voted, or it is over. */
+    Long quorum(long votes, String lock, long lease, long drift) {
+      Ballot ballot = ballots.remove(lock);
+      if (ballot == null || ballot.counted < votes) {
+        return null;
+      }
+      long left = lease - (now - ballot.began) - drift;
+      return left > 0 ? left : null;
+    }
+%end
+  }
+
+%end
   /** What somebody was told. */
   private record Saw(String who, String what, Object reply) {}
 
@@ -399,26 +496,55 @@ class {{class}} {
     private final Semaphore isAnswered = new Semaphore(0);
     private final Semaphore maySee = new Semaphore(0);
     private volatile String upcoming;
+%if gives_up
+    private volatile boolean isLost;
+%end
 
     Steps(String client) {
       this.client = client;
     }
 
     /** Waits until the schedule sends this request. */
+%if no_reply_clauses
+    void next(String label) throws InterruptedException, NoReply {
+%end
+%if !no_reply_clauses
     void next(String label) throws InterruptedException {
+%end
       upcoming = label;
       isReady.release();
       maySend.acquire();
+%if gives_up
+      failIfLost();
+%end
     }
 
     /** Notes the reply, and waits until the schedule has it seen. */
+%if no_reply_clauses
+    <T> T seen(T reply) throws InterruptedException, NoReply {
+%end
+%if !no_reply_clauses
     <T> T seen(T reply) throws InterruptedException {
+%end
       note(client, upcoming, reply);
       upcoming = null;
       isAnswered.release();
       maySee.acquire();
+%if gives_up
+      failIfLost();
+%end
       return reply;
     }
+%if gives_up
+
+    private void failIfLost() throws NoReply {
+      if (isLost) {
+        isLost = false;
+        upcoming = null;
+        throw new NoReply();
+      }
+    }
+%end
 
     /** Runs a protocol to its end; an error that it does not handle ends it. */
     void run(Protocol protocol) {
@@ -434,6 +560,10 @@ class {{class}} {
         }
       } catch (InterruptedException crashed) {
         Thread.currentThread().interrupt();
+%if no_reply_clauses
+      } catch (NoReply lost) {
+        // The attempt ends all the same.
+%end
       }
       upcoming = null;
       isReady.release();
@@ -449,10 +579,15 @@ class {{class}} {
   private final class Client implements AutoCloseable {
     private final String name;
 %if store
-    private Jedis redis;
+%each
+    private Jedis {{server}};
+%end
 %end
 %if database
     private Connection mysql;
+%end
+%if clock
+    private final Clock clock = new Clock();
 %end
 %if routines
     private Steps steps;
@@ -467,8 +602,13 @@ class {{class}} {
 
     /** Opens connections of its own. */
     void connect() throws Exception {
-%if store
+%if store !several
       redis = connectToRedis();
+%end
+%if store several
+%each
+      {{server}} = connectToRedis("REDIS_URL{{suffix}}", {{place}});
+%end
 %end
 %if database
       mysql = connectToMySql();
@@ -486,13 +626,15 @@ class {{class}} {
       hasReply = false;
 %end
 %if store
-      redis.close();
+%each
+      {{server}}.close();
+%end
 %end
 %if database
       mysql.close();
 %end
     }
-%if asks
+%if asks_or_delivers
 
     /** Sends what is typed at a console; an error is a reply like any other. */
     void asks(String what, Callable<Object> request) {
@@ -509,6 +651,9 @@ class {{class}} {
 
     /** Begins an attempt, and has its first request ready. */
     void runs(Protocol protocol) throws Exception {
+%if clock
+      clock.clear();
+%end
       Steps begun = new Steps(name);
       attempt = new Thread(() -> begun.run(protocol), name);
       attempt.setDaemon(true);
@@ -527,11 +672,40 @@ class {{class}} {
     /** Sends the next request, if there is one; the reply waits. */
     void sends() throws Exception {
       if (steps != null && steps.upcoming != null) {
+%if clock
+        clock.sent = clock.now;
+%end
         steps.maySend.release();
         waitFor(steps.isAnswered);
         hasReply = true;
       }
     }
+%if loses
+
+    /** The next request gets lost. */
+    void loses() {
+%if clock
+      clock.sent = clock.now;
+%end
+    }
+%end
+%if delays
+
+    /** The next request stays under way. */
+    void delays() {
+%if clock
+      clock.sent = clock.now;
+%end
+    }
+%end
+%if finds_down
+
+    /** The next request finds its server down. */
+    void findsItDown() throws Exception {
+      loses();
+      givesUp();
+    }
+%end
 %end
 %if !holds
     /** Sends the next request, which has to be this one, and sees the reply. */
@@ -542,10 +716,53 @@ class {{class}} {
 
     /** Sends the next request, which has to be this one; the reply waits. */
     void sends(String label) throws Exception {
-      assertEquals(label, steps.upcoming, "what " + name + " sends");
+      expects(label);
       steps.maySend.release();
       waitFor(steps.isAnswered);
       hasReply = true;
+    }
+
+    /** The next request has to be this one. */
+    private void expects(String label) {
+      assertEquals(label, steps.upcoming, "what " + name + " sends");
+%if clock
+      clock.sent = clock.now;
+%end
+    }
+%if loses
+
+    /** The next request, which has to be this one, gets lost. */
+    void loses(String label) {
+      expects(label);
+    }
+%end
+%if delays
+
+    /** The next request, which has to be this one, stays under way. */
+    void delays(String label) {
+      expects(label);
+    }
+%end
+%if finds_down
+
+    /** The next request, which has to be this one, finds its server down. */
+    void findsItDown(String label) throws Exception {
+      loses(label);
+      givesUp();
+    }
+%end
+%end
+%if gives_up
+
+    /** Waits no longer for the reply. */
+    void givesUp() throws Exception {
+      if (steps == null || (steps.upcoming == null && !hasReply)) {
+        return;
+      }
+      steps.isLost = true;
+      (hasReply ? steps.maySee : steps.maySend).release();
+      hasReply = false;
+      waitFor(steps.isReady);
     }
 %end
 

@@ -71,7 +71,9 @@ final class {{class}} extends TestCase
         $seen = [];
         $this->operator = new Client('operator', $seen);
 %if keys
-        $this->assertSame(0, $this->operator->redis->exists(self::KEYS), 'Redis has its keys already');
+%each
+        $this->assertSame(0, $this->operator->{{server}}->exists(self::KEYS), 'Redis has its keys already');
+%end
 %end
 %if tables
         $tables = array_merge([], ...$this->operator->rows('SHOW TABLES'));
@@ -98,7 +100,9 @@ final class {{class}} extends TestCase
         }
 %end
 %if keys
-        $this->operator->redis->del(self::KEYS);
+%each
+        $this->operator->{{server}}->del(self::KEYS);
+%end
 %end
         $this->operator->close();
     }
@@ -128,7 +132,12 @@ final class {{class}} extends TestCase
 final class Client
 {
 %if store
-    public ?Redis $redis = null;
+%each
+    public ?Redis ${{server}} = null;
+%end
+%end
+%if clock
+    public Clock $clock;
 %end
 %if database
     public ?PDO $mysql = null;
@@ -137,22 +146,33 @@ final class Client
     private ?Generator $protocol = null;
     private mixed $reply = null;
 %end
+%if delays
+    private array $underWay = [];
+%end
 
     public function __construct(private string $name, public array &$seen)
     {
+%if clock
+        $this->clock = new Clock();
+%end
         $this->connect();
     }
 
     /** Opens connections of its own. */
     public function connect(): void
     {
-%if store
+%if store !several
         $this->redis = new Redis();
         $this->redis->connect(getenv('REDIS_HOST') ?: '127.0.0.1', (int) (getenv('REDIS_PORT') ?: 6379));
         if (getenv('REDIS_PASSWORD')) {
             $this->redis->auth(getenv('REDIS_PASSWORD'));
         }
         $this->redis->select((int) getenv('REDIS_DB'));
+%end
+%if store several
+%each
+        $this->{{server}} = $this->connectToRedis('{{suffix}}', '{{place}}');
+%end
 %end
 %if database
         $host = getenv('DB_HOST') ?: '127.0.0.1';
@@ -169,12 +189,31 @@ final class Client
 %end
     }
 
+%if store several
+    /** A connection to the server that the variables with this behind their names say. */
+    private function connectToRedis(string $suffix, string $database): Redis
+    {
+        $settings = getenv();
+        $setting = fn (string $name, string $usual): string => $settings["REDIS_{$name}{$suffix}"] ?? $usual;
+        $redis = new Redis();
+        $redis->connect($setting('HOST', '127.0.0.1'), (int) $setting('PORT', '6379'));
+        if ($setting('PASSWORD', '') !== '') {
+            $redis->auth($setting('PASSWORD', ''));
+        }
+        $redis->select((int) $setting('DB', $database));
+
+        return $redis;
+    }
+
+%end
     /** Closes them, as a crash would; what is not committed is rolled back. */
     public function close(): void
     {
 %if store
-        $this->redis?->close();
-        $this->redis = null;
+%each
+        $this->{{server}}?->close();
+        $this->{{server}} = null;
+%end
 %end
 %if database
         $this->mysql = null;
@@ -186,6 +225,9 @@ final class Client
     public function runs(Generator $protocol): void
     {
         $this->protocol = $protocol;
+%if clock
+        $this->clock->clear();
+%end
         $protocol->rewind();
     }
 
@@ -201,9 +243,43 @@ final class Client
     public function sends(): void
     {
         if ($this->protocol->valid()) {
+%if clock
+            $this->clock->sent = $this->clock->now;
+%end
             $this->reply = $this->note($this->protocol->key(), $this->protocol->current());
         }
     }
+%if loses
+
+    /** The next request gets lost. */
+    public function loses(): void
+    {
+%if clock
+        $this->clock->sent = $this->clock->now;
+%end
+        $this->reply = null;
+    }
+%end
+%if delays
+
+    /** The next request stays under way. */
+    public function delays(): void
+    {
+%if clock
+        $this->clock->sent = $this->clock->now;
+%end
+        $this->underWay = [$this->protocol->key(), $this->protocol->current()];
+    }
+%end
+%if finds_down
+
+    /** The next request finds its server down. */
+    public function findsItDown(): void
+    {
+        $this->loses();
+        $this->givesUp();
+    }
+%end
 %end
 %if !holds
     /** Sends the next request, which has to be this one, and sees the reply. */
@@ -216,8 +292,60 @@ final class Client
     /** Sends the next request, which has to be this one; the reply waits. */
     public function sends(string $label): void
     {
-        TestCase::assertSame($label, $this->protocol->key());
+        $this->expects($label);
         $this->reply = $this->note($label, $this->protocol->current());
+    }
+
+    /** The next request has to be this one. */
+    private function expects(string $label): void
+    {
+        TestCase::assertSame($label, $this->protocol->key());
+%if clock
+        $this->clock->sent = $this->clock->now;
+%end
+    }
+%if loses
+
+    /** The next request, which has to be this one, gets lost. */
+    public function loses(string $label): void
+    {
+        $this->expects($label);
+    }
+%end
+%if delays
+
+    /** The next request, which has to be this one, stays under way. */
+    public function delays(string $label): void
+    {
+        $this->expects($label);
+        $this->underWay = [$label, $this->protocol->current()];
+    }
+%end
+%if finds_down
+
+    /** The next request, which has to be this one, finds its server down. */
+    public function findsItDown(string $label): void
+    {
+        $this->loses($label);
+        $this->givesUp();
+    }
+%end
+%end
+%if delivers
+
+    /** What has been under way comes to its server; the reply waits. */
+    public function delivers(): void
+    {
+        $this->reply = $this->note(...$this->underWay);
+    }
+%end
+%if gives_up
+
+    /** Waits no longer for the reply. */
+    public function givesUp(): void
+    {
+        $this->reply = new NoReply();
+        $this->seesTheReply();
     }
 %end
 
@@ -246,11 +374,21 @@ final class Client
     {
         try {
 %if store
-            $this->redis->clearLastError();
+%each
+            $this->{{server}}->clearLastError();
+%end
 %end
             $reply = $request();
-%if store
+%if store !several
             $error = $this->redis->getLastError();
+%end
+%if store several
+            $error = null;
+%each
+            $error ??= $this->{{server}}->getLastError();
+%end
+%end
+%if store
             if ($error !== null) {
                 throw new RuntimeException($error);
             }
@@ -315,6 +453,89 @@ final class Client
     }
 }
 
+%if no_reply
+/** What a client learns that has waited for a reply in vain. */
+final class NoReply
+{
+}
+
+%end
+%if clock
+/** A client's own clock, in milliseconds, and what the client keeps by it. */
+final class Clock
+{
+    public int $now = 0;
+    public int $sent = 0;
+%if looks
+    private array $until = [];
+%end
+%if votes
+    private array $ballots = [];
+%end
+
+    /** Begins an attempt, which counts on no lock yet. */
+    public function clear(): void
+    {
+%if looks
+        $this->until = [];
+%end
+%if votes
+        $this->ballots = [];
+%end
+    }
+
+    /** The schedule says how far it goes. */
+    public function passes(int $milliseconds): void
+    {
+        $this->now += $milliseconds;
+    }
+%if looks
+
+    /** Counts on a lock for so long, from when the last request was sent. */
+    public function holds(string $lock, int $milliseconds): void
+    {
+        $this->until[$lock] = $this->sent + $milliseconds;
+    }
+
+    /** Counts on a lock no longer. */
+    public function forgets(string $lock): void
+    {
+        unset($this->until[$lock]);
+    }
+
+    /** Whether the time is over for which a lock can be counted on. */
+    public function look(string $lock): string
+    {
+        return $this->now < ($this->until[$lock] ?? $this->now) ? 'held' : 'lapsed';
+    }
+%end
+%if votes
+
+    /** The last request was for a vote; the first one of them begins the lease. */
+    public function asksFor(string $lock): void
+    {
+        $this->ballots[$lock] ??= ['began' => $this->sent, 'counted' => 0];
+    }
+
+    /** A server has granted the lock. */
+    public function countsAVoteFor(string $lock): void
+    {
+        $this->ballots[$lock]['counted']++;
+    }
+
+    /** What is left of the lease; false where too few have voted, or it is over. */
+    public function quorum(int $votes, string $lock, int $lease, int $drift): int|false
+    {
+        ['began' => $began, 'counted' => $counted] = $this->ballots[$lock] ?? ['began' => 0, 'counted' => 0];
+        unset($this->ballots[$lock]);
+        $left = $lease - ($this->now - $began) - $drift;
+
+        return $counted >= $votes && $left > 0 ? $left : false;
+    }
+%end
+}
+
+%end
 /** A latch: whoever waits for it goes on once it is open. */
 final class Latch
 {

@@ -2,6 +2,9 @@
 %header
 """
 
+%if digests
+import hashlib
+%end
 %if servers
 import os
 %end
@@ -32,6 +35,11 @@ from redis.exceptions import RedisError
 %end
 
 %scripts
+%if no_reply
+# What a client learns that has waited for a reply in vain.
+NO_REPLY = object()
+
+%end
 %settings
 %routines
 %if gateway
@@ -88,11 +96,80 @@ class Step(NamedTuple):
     label: str
     request: Callable
 %end
-%if store
+%if clock
+
+
+class Clock:
+    """A client's own clock, in milliseconds, and what the client keeps by it."""
+
+    def __init__(self):
+        self.now = 0
+        self.sent = 0
+        self.clear()
+
+    def clear(self):
+        """Begins an attempt, which counts on no lock yet."""
+%if looks
+        self.until = {}
+%end
+%if votes
+        self.ballots = {}
+%end
+
+    def passes(self, milliseconds):
+        """The schedule says how far it goes."""
+        self.now += milliseconds
+%if looks
+
+    def holds(self, lock, milliseconds):
+        """Counts on a lock for so long, from when the last request was sent."""
+        self.until[lock] = self.sent + milliseconds
+
+    def forgets(self, lock):
+        """Counts on a lock no longer."""
+        self.until.pop(lock, None)
+
+    def look(self, lock):
+        """Whether the time is over for which a lock can be counted on."""
+        return "held" if self.now < self.until.get(lock, self.now) else "lapsed"
+%end
+%if votes
+
+    def asks_for(self, lock):
+        """The last request was for a vote; the first one of them begins the lease."""
+        self.ballots.setdefault(lock, [self.sent, 0])
+
+    def counts_a_vote_for(self, lock):
+        """A server has granted the lock."""
+        self.ballots[lock][1] += 1
+
+    def quorum(self, votes, lock, lease, drift):
+        """What is left of the lease; None where too few have voted, or it is over."""
+        began, counted = self.ballots.pop(lock, (self.now, 0))
+        left = lease - (self.now - began) - drift
+        return left if counted >= votes and left > 0 else None
+%end
+%end
+%if digests
+
+
+def sha1_of(script):
+    """By what EVALSHA knows a script."""
+    return hashlib.sha1(script.encode()).hexdigest()
+%end
+%if store !several
 
 
 def connect_to_redis():
     url = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0")
+%end
+%if store several
+
+
+def connect_to_redis(variable, database):
+    url = os.environ.get(variable, f"redis://127.0.0.1:6379/{database}")
+%end
+%if store
     connection = Redis.from_url(
         url, decode_responses=True, protocol=2, single_connection_client=True
     )
@@ -162,6 +239,9 @@ class Client:
     def __init__(self, name, seen):
         self.name = name
         self.seen = seen
+%if clock
+        self.clock = Clock()
+%end
         self.connect()
 
     def __enter__(self):
@@ -172,8 +252,13 @@ class Client:
 
     def connect(self):
         """Opens connections of its own."""
-%if store
+%if store !several
         self.redis = connect_to_redis()
+%end
+%if store several
+%each
+        self.{{server}} = connect_to_redis("REDIS_URL{{suffix}}", {{place}})
+%end
 %end
 %if database
         self.mysql = connect_to_mysql()
@@ -185,7 +270,9 @@ class Client:
     def close(self):
         """Closes them, as a crash would; what is not committed is rolled back."""
 %if store
-        self.redis.close()
+%each
+        self.{{server}}.close()
+%end
 %end
 %if database
         if self.mysql.open:
@@ -199,6 +286,9 @@ class Client:
     def runs(self, protocol):
         """Begins an attempt, and has its first request ready."""
         self.protocol = protocol
+%if clock
+        self.clock.clear()
+%end
 %if holds
         self.upcoming = next(protocol, None)
 
@@ -210,7 +300,35 @@ class Client:
     def sends(self):
         """Sends the next request, if there is one; the reply waits."""
         if self.upcoming is not None:
+%if clock
+            self.clock.sent = self.clock.now
+%end
             self.reply = self.note(self.upcoming.label, self.upcoming.request)
+%if loses
+
+    def loses(self):
+        """The next request gets lost."""
+%if clock
+        self.clock.sent = self.clock.now
+%end
+        self.reply = None
+%end
+%if delays
+
+    def delays(self):
+        """The next request stays under way."""
+%if clock
+        self.clock.sent = self.clock.now
+%end
+        self.under_way = self.upcoming
+%end
+%if finds_down
+
+    def finds_it_down(self):
+        """The next request finds its server down."""
+        self.loses()
+        self.gives_up()
+%end
 %end
 %if !holds
         self.upcoming = next(protocol)
@@ -222,9 +340,49 @@ class Client:
 
     def sends(self, label):
         """Sends the next request, which has to be this one; the reply waits."""
+        self.expects(label)
+        self.reply = self.note(label, self.upcoming.request)
+
+    def expects(self, label):
+        """The next request has to be this one."""
         assert self.upcoming is not None, f"{self.name} is done before {label}"
         assert self.upcoming.label == label
-        self.reply = self.note(label, self.upcoming.request)
+%if clock
+        self.clock.sent = self.clock.now
+%end
+%if loses
+
+    def loses(self, label):
+        """The next request, which has to be this one, gets lost."""
+        self.expects(label)
+%end
+%if delays
+
+    def delays(self, label):
+        """The next request, which has to be this one, stays under way."""
+        self.expects(label)
+        self.under_way = self.upcoming
+%end
+%if finds_down
+
+    def finds_it_down(self, label):
+        """The next request, which has to be this one, finds its server down."""
+        self.loses(label)
+        self.gives_up()
+%end
+%end
+%if delivers
+
+    def delivers(self):
+        """What has been under way comes to its server; the reply waits."""
+        self.reply = self.note(self.under_way.label, self.under_way.request)
+%end
+%if gives_up
+
+    def gives_up(self):
+        """Waits no longer for the reply."""
+        self.reply = NO_REPLY
+        self.sees_the_reply()
 %end
 
     def sees_the_reply(self):
@@ -287,8 +445,10 @@ def operator():
     """Somebody with connections of their own, who sets everything up and cleans up."""
     with Client("operator", seen=[]) as operator:
 %if keys
-        taken = [key for key in KEYS if operator.redis.exists(key)]
+%each
+        taken = [key for key in KEYS if operator.{{server}}.exists(key)]
         assert not taken, f"Redis has these keys already: {taken}"
+%end
 %end
 %if tables
         present = {table for (table,) in rows(operator.mysql, "SHOW TABLES")}
@@ -308,7 +468,9 @@ def operator():
                 affected_rows(operator.mysql, f"DROP TABLE IF EXISTS `{table}`")
 %end
 %if keys
-            operator.redis.delete(*KEYS)
+%each
+            operator.{{server}}.delete(*KEYS)
+%end
 %end
 %if !tables !keys
             pass

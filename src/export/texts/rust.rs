@@ -1,16 +1,22 @@
 %title
 %header
 
+%if votes
+use std::collections::BTreeMap;
+%end
+%if looks !votes
+use std::collections::BTreeMap;
+%end
 %if servers
 use std::env;
 %end
 %if routines
 use std::future::Future;
 %end
-%if gateway
+%if guards
 use std::sync::{Arc, Mutex, MutexGuard};
 %end
-%if !gateway
+%if !guards
 use std::sync::{Arc, Mutex};
 %end
 use std::time::Duration;
@@ -84,8 +90,10 @@ async fn schedule() {
 async fn assert_that_nothing_is_there() {
     let mut operator = Client::new("operator", &Notes::default()).await;
 %if keys
-    let taken = operator.redis("EXISTS", KEYS).await;
+%each
+    let taken = operator.{{server}}("EXISTS", KEYS).await;
     assert_eq!(taken, 0, "Redis has its keys already");
+%end
 %end
 %if tables
     for table in TABLES {
@@ -119,15 +127,20 @@ async fn clean_up() {
     }
 %end
 %if keys
-    operator.redis("DEL", KEYS).await;
+%each
+    operator.{{server}}("DEL", KEYS).await;
+%end
 %end
     operator.close().await;
 }
 
 /// What is sent to a server.
 enum Request {
-%if store
+%if store !several
     Redis(Cmd),
+%end
+%if store several
+    Redis(usize, Cmd),
 %end
 %if database
     Update(String, Params),
@@ -139,11 +152,32 @@ enum Request {
 %if refunds
     Refund(String),
 %end
+%if looks
+    Look(String),
+%end
+%if votes
+    Quorum(i64, String, i64, i64),
+%end
 }
-%if store
+%if store !several
 
 fn command(name: &str, arguments: impl ToRedisArgs) -> Request {
     Request::Redis(redis::cmd(name).arg(arguments).to_owned())
+}
+%end
+%if store several
+%each
+
+fn {{server}}(name: &str, arguments: impl ToRedisArgs) -> Request {
+    Request::Redis({{place}}, redis::cmd(name).arg(arguments).to_owned())
+}
+%end
+%end
+%if digests
+
+/// By what EVALSHA knows a script.
+fn sha1_of(script: &str) -> String {
+    redis::Script::new(script).get_hash().to_owned()
 }
 %end
 %if database
@@ -202,6 +236,20 @@ fn refund(name: impl Into<String>) -> Request {
 }
 %end
 
+%if looks
+/// Whether the client may still count on a lock, by its own clock.
+fn look(lock: impl Into<String>) -> Request {
+    Request::Look(lock.into())
+}
+
+%end
+%if votes
+/// What is left of a lease for which so many servers have voted.
+fn quorum(votes: i64, lock: impl Into<String>, lease: i64, drift: i64) -> Request {
+    Request::Quorum(votes, lock.into(), lease, drift)
+}
+
+%end
 /// What a server answers; an error by the word or the number that names it.
 #[derive(Clone, Debug)]
 enum Reply {
@@ -210,6 +258,10 @@ enum Reply {
     Text(String),
     List(Vec<Reply>),
     Error(String),
+%if no_reply
+    /// There is none: the client has waited in vain.
+    Lost,
+%end
 %if loose
     /// In what a test expects: a number within a second of this one.
     Near(i64),
@@ -236,6 +288,9 @@ impl PartialEq for Reply {
             (Reply::Text(one), Reply::Text(other)) => one == other,
             (Reply::List(one), Reply::List(other)) => one == other,
             (Reply::Error(one), Reply::Error(other)) => one == other,
+%if no_reply
+            (Reply::Lost, Reply::Lost) => true,
+%end
 %if loose
             (Reply::Integer(one), Reply::Near(other)) => one.abs_diff(*other) <= 1000,
 %end
@@ -478,6 +533,20 @@ impl Notes {
         self.sales.lock().unwrap().clone()
     }
 %end
+%if left
+
+    /// Notes whether a key is there.
+    fn keeps(&self, left: Reply) {
+        self.left.lock().unwrap().push(left);
+    }
+%end
+%if deadlines
+
+    /// Notes how long a key will be there.
+    fn keeps_time_to_live(&self, time_to_live: Reply) {
+        self.times_to_live.lock().unwrap().push(time_to_live);
+    }
+%end
 %if gateway
 
     fn gateway(&self) -> MutexGuard<'_, Gateway> {
@@ -539,7 +608,98 @@ fn are_different<T: Ord>(items: &[T]) -> bool {
     sorted.windows(2).all(|pair| pair[0] != pair[1])
 }
 %end
-%if store
+%if clock
+
+/// A client's own clock, in milliseconds, and what the client keeps by it.
+#[derive(Default)]
+struct Clock {
+    now: i64,
+    sent: i64,
+%if looks
+    until: BTreeMap<String, i64>,
+%end
+%if votes
+    /// When the first vote for a lock was asked for, and how many have come.
+    ballots: BTreeMap<String, (i64, i64)>,
+%end
+}
+
+impl Clock {
+    /// Begins an attempt, which counts on no lock yet.
+    fn clear(&mut self) {
+%if looks
+        self.until.clear();
+%end
+%if votes
+        self.ballots.clear();
+%end
+    }
+%if passes
+
+    /// The schedule says how far it goes.
+    fn passes(&mut self, milliseconds: i64) {
+        self.now += milliseconds;
+    }
+%end
+%if looks
+
+    /// Counts on a lock for so long, from when the last request was sent.
+    fn holds(&mut self, lock: &str, milliseconds: i64) {
+        self.until.insert(lock.to_owned(), self.sent + milliseconds);
+    }
+
+    /// Whether the time is over for which a lock can be counted on.
+    fn look(&self, lock: &str) -> Reply {
+        let until = self.until.get(lock);
+        let is_held = until.is_some_and(|until| self.now < *until);
+        Reply::from(if is_held { "held" } else { "lapsed" })
+    }
+%end
+%if forgets
+
+    /// Counts on a lock no longer.
+    fn forgets(&mut self, lock: &str) {
+        self.until.remove(lock);
+    }
+%end
+%if votes
+
+    /// The last request was for a vote; the first one of them begins the lease.
+    fn asks_for(&mut self, lock: &str) {
+        let ballot = self.ballots.entry(lock.to_owned());
+        ballot.or_insert((self.sent, 0));
+    }
+
+    /// A server has granted the lock.
+    fn counts_a_vote_for(&mut self, lock: &str) {
+        if let Some((_, counted)) = self.ballots.get_mut(lock) {
+            *counted += 1;
+        }
+    }
+
+    /// What is left of the lease; nil where too few have voted, or it is over.
+    fn quorum(&mut self, votes: i64, lock: &str, lease: i64, drift: i64) -> Reply {
+        let (began, counted) = self.ballots.remove(lock).unwrap_or_default();
+        let left = lease - (self.now - began) - drift;
+        match counted >= votes && left > 0 {
+            true => Reply::from(left),
+            false => Reply::Nil,
+        }
+    }
+%end
+}
+%end
+%if store several
+
+async fn connect_to_redis(variable: &str, database: u8) -> MultiplexedConnection {
+    let usual = format!("redis://127.0.0.1:6379/{database}");
+    let url = env::var(variable).unwrap_or(usual);
+    let client = redis::Client::open(url).expect("a URL of Redis");
+    let connection = client.get_multiplexed_async_connection().await;
+    connection.expect("a connection to Redis")
+}
+%end
+%if store !several
 
 async fn connect_to_redis() -> MultiplexedConnection {
     let url = env::var("REDIS_URL").unwrap_or_else(|_| "redis://127.0.0.1:6379/0".to_owned());
@@ -592,6 +752,9 @@ struct Steps {
 %if sells
     notes: Notes,
 %end
+%if clock
+    clock: Arc<Mutex<Clock>>,
+%end
 }
 
 impl Steps {
@@ -634,6 +797,13 @@ impl Steps {
         }
     }
 %end
+%if clock
+
+    /// The client's own clock.
+    fn clock(&self) -> MutexGuard<'_, Clock> {
+        self.clock.lock().unwrap()
+    }
+%end
 %if sells
 
     /// Notes that so many units are sold to an order.
@@ -649,8 +819,11 @@ impl Steps {
 struct Client {
     name: &'static str,
     notes: Notes,
-%if store
+%if store !several
     redis: Option<MultiplexedConnection>,
+%end
+%if store several
+    redis: Vec<MultiplexedConnection>,
 %end
 %if database
     mysql: Option<Conn>,
@@ -660,6 +833,12 @@ struct Client {
     upcoming: Option<Step>,
     waiting: Option<(oneshot::Sender<Reply>, Reply)>,
 %end
+%if delays
+    under_way: Option<Step>,
+%end
+%if clock
+    clock: Arc<Mutex<Clock>>,
+%end
 }
 
 impl Client {
@@ -667,8 +846,11 @@ impl Client {
         let mut client = Client {
             name,
             notes: notes.clone(),
-%if store
+%if store !several
             redis: None,
+%end
+%if store several
+            redis: Vec::new(),
 %end
 %if database
             mysql: None,
@@ -678,6 +860,12 @@ impl Client {
             upcoming: None,
             waiting: None,
 %end
+%if delays
+            under_way: None,
+%end
+%if clock
+            clock: Arc::default(),
+%end
         };
         client.connect().await;
         client
@@ -685,8 +873,15 @@ impl Client {
 
     /// Opens connections of its own.
     async fn connect(&mut self) {
-%if store
+%if store !several
         self.redis = Some(connect_to_redis().await);
+%end
+%if store several
+        self.redis = vec![
+%each
+            connect_to_redis("REDIS_URL{{suffix}}", {{place}}).await,
+%end
+        ];
 %end
 %if database
         self.mysql = Some(connect_to_mysql().await);
@@ -695,8 +890,11 @@ impl Client {
 
     /// Closes them, as a crash would; what is not committed is rolled back.
     async fn close(&mut self) {
-%if store
+%if store !several
         self.redis = None;
+%end
+%if store several
+        self.redis.clear();
 %end
 %if database
         if let Some(mysql) = self.mysql.take() {
@@ -713,12 +911,29 @@ impl Client {
     {
         let (steps, requests) = mpsc::channel(1);
         self.steps = requests;
+%if clock
+        self.clock.lock().unwrap().clear();
+        let clock = self.clock.clone();
+%end
 %if sells
         let notes = self.notes.clone();
+%end
+%if sells !clock
         tokio::spawn(protocol(Steps { steps, notes }));
 %end
-%if !sells
+%if !sells !clock
         tokio::spawn(protocol(Steps { steps }));
+%end
+%if sells clock
+        let steps = Steps {
+            steps,
+            notes,
+            clock,
+        };
+        tokio::spawn(protocol(steps));
+%end
+%if !sells clock
+        tokio::spawn(protocol(Steps { steps, clock }));
 %end
         self.upcoming = self.steps.recv().await;
     }
@@ -733,10 +948,52 @@ impl Client {
     /// Sends the next request, if there is one; the reply waits.
     async fn sends(&mut self) {
         if let Some(step) = self.upcoming.take() {
+%if clock
+            self.has_sent();
+%end
             let reply = self.note(step.label, step.request).await;
             self.waiting = Some((step.reply, reply));
         }
     }
+%if clock
+
+    fn has_sent(&self) {
+        let mut clock = self.clock.lock().unwrap();
+        clock.sent = clock.now;
+    }
+%end
+%if loses
+
+    /// The next request gets lost.
+    async fn loses(&mut self) {
+        if let Some(step) = self.upcoming.take() {
+%if clock
+            self.has_sent();
+%end
+            self.waiting = Some((step.reply, Reply::Lost));
+        }
+    }
+%end
+%if delays
+
+    /// The next request stays under way.
+    async fn delays(&mut self) {
+        if let Some(step) = self.upcoming.take() {
+%if clock
+            self.has_sent();
+%end
+            self.stays_under_way(step);
+        }
+    }
+%end
+%if finds_down
+
+    /// The next request finds its server down.
+    async fn finds_it_down(&mut self) {
+        self.loses().await;
+        self.gives_up().await;
+    }
+%end
 %end
 %if !holds
     /// Sends the next request, which has to be this one, and sees the reply.
@@ -747,12 +1004,78 @@ impl Client {
 
     /// Sends the next request, which has to be this one; the reply waits.
     async fn sends(&mut self, label: &str) {
+        let step = self.next(label);
+        let reply = self.note(step.label, step.request).await;
+        self.waiting = Some((step.reply, reply));
+    }
+
+    /// The next request, which has to be this one.
+    fn next(&mut self, label: &str) -> Step {
         let name = self.name;
         let step = self.upcoming.take();
         let step = step.unwrap_or_else(|| panic!("{name} is done before {label}"));
         assert_eq!(step.label, label);
-        let reply = self.note(step.label, step.request).await;
-        self.waiting = Some((step.reply, reply));
+%if clock
+        let mut clock = self.clock.lock().unwrap();
+        clock.sent = clock.now;
+%end
+        step
+    }
+%if loses
+
+    /// The next request, which has to be this one, gets lost.
+    async fn loses(&mut self, label: &str) {
+        let step = self.next(label);
+        self.waiting = Some((step.reply, Reply::Lost));
+    }
+%end
+%if delays
+
+    /// The next request, which has to be this one, stays under way.
+    async fn delays(&mut self, label: &str) {
+        let step = self.next(label);
+        self.stays_under_way(step);
+    }
+%end
+%if finds_down
+
+    /// The next request, which has to be this one, finds its server down.
+    async fn finds_it_down(&mut self, label: &str) {
+        self.loses(label).await;
+        self.gives_up().await;
+    }
+%end
+%end
+%if delays
+
+    fn stays_under_way(&mut self, step: Step) {
+        self.waiting = Some((step.reply, Reply::Lost));
+        self.under_way = Some(Step {
+            reply: oneshot::channel().0,
+            ..step
+        });
+    }
+%end
+%if delivers
+
+    /// What has been under way comes to its server; the reply waits.
+    async fn delivers(&mut self) {
+        if let Some(step) = self.under_way.take() {
+            let reply = self.note(step.label, step.request).await;
+            if let Some((_, waiting)) = &mut self.waiting {
+                *waiting = reply;
+            }
+        }
+    }
+%end
+%if gives_up
+
+    /// Waits no longer for the reply.
+    async fn gives_up(&mut self) {
+        if let Some((_, waiting)) = &mut self.waiting {
+            *waiting = Reply::Lost;
+        }
+        self.sees_the_reply().await;
     }
 %end
 
@@ -771,22 +1094,6 @@ impl Client {
         self.note(what, request).await;
     }
 %end
-%if left
-
-    /// Notes whether a key is there.
-    async fn looks_for(&mut self, key: &str) {
-        let left = self.redis("EXISTS", key).await;
-        self.notes.left.lock().unwrap().push(left);
-    }
-%end
-%if deadlines
-
-    /// Notes how long a key will be there.
-    async fn looks_how_long_there_is(&mut self, key: &str) {
-        let time_to_live = self.redis("PTTL", key).await;
-        self.notes.times_to_live.lock().unwrap().push(time_to_live);
-    }
-%end
 
     /// Sends a request, and notes the reply.
     async fn note(&mut self, what: &'static str, request: Request) -> Reply {
@@ -802,16 +1109,31 @@ impl Client {
         });
         reply
     }
-%if store
+%if store !several
 
     async fn redis(&mut self, name: &str, arguments: impl ToRedisArgs) -> Reply {
         self.ask(command(name, arguments)).await
     }
 %end
+%if store several
+%each
+
+    async fn {{server}}(&mut self, name: &str, arguments: impl ToRedisArgs) -> Reply {
+        self.ask({{server}}(name, arguments)).await
+    }
+%end
+%end
 
     async fn ask(&mut self, request: Request) -> Reply {
         let reply = match request {
-%if store
+%if store several
+            Request::Redis(server, command) => {
+                let redis = &mut self.redis[server];
+                let reply = command.query_async::<redis::Value>(redis).await;
+                reply.map(Reply::from).map_err(Reply::from)
+            }
+%end
+%if store !several
             Request::Redis(command) => {
                 let redis = self.redis.as_mut().expect("a connection to Redis");
                 let reply = command.query_async::<redis::Value>(redis).await;
@@ -836,6 +1158,15 @@ impl Client {
 %end
 %if refunds
             Request::Refund(name) => Ok(self.notes.gateway().refund(&name)),
+%end
+%if looks
+            Request::Look(lock) => Ok(self.clock.lock().unwrap().look(&lock)),
+%end
+%if votes
+            Request::Quorum(votes, lock, lease, drift) => {
+                let mut clock = self.clock.lock().unwrap();
+                Ok(clock.quorum(votes, &lock, lease, drift))
+            }
 %end
         };
         reply.unwrap_or_else(|error| error)

@@ -1,6 +1,10 @@
 %title
 %header
 
+%if digests
+import { createHash } from "node:crypto";
+
+%end
 %if store
 import { Redis } from "ioredis";
 %end
@@ -10,6 +14,11 @@ import { createConnection } from "mysql2/promise";
 import { test as base, expect } from "vitest";
 
 %scripts
+%if no_reply
+/** What a client learns that has waited for a reply in vain. */
+const NO_REPLY = Symbol("no reply");
+
+%end
 %settings
 %routines
 %if gateway
@@ -60,10 +69,92 @@ function step(label, request) {
   return { label, request };
 }
 %end
-%if store
+%if clock
+
+/** A client's own clock, in milliseconds, and what the client keeps by it. */
+class Clock {
+  now = 0;
+  sent = 0;
+%if looks
+  until = new Map();
+%end
+%if votes
+  ballots = new Map();
+%end
+
+  /** Begins an attempt, which counts on no lock yet. */
+  clear() {
+%if looks
+    this.until.clear();
+%end
+%if votes
+    this.ballots.clear();
+%end
+  }
+
+  /** The schedule says how far it goes. */
+  passes(milliseconds) {
+    this.now += milliseconds;
+  }
+%if looks
+
+  /** Counts on a lock for so long, from when the last request was sent. */
+  holds(lock, milliseconds) {
+    this.until.set(lock, this.sent + milliseconds);
+  }
+
+  /** Counts on a lock no longer. */
+  forgets(lock) {
+    this.until.delete(lock);
+  }
+
+  /** Whether the time is over for which a lock can be counted on. */
+  look(lock) {
+    return this.now < this.until.get(lock) ? "held" : "lapsed";
+  }
+%end
+%if votes
+
+  /** The last request was for a vote; the first one of them begins the lease. */
+  asksFor(lock) {
+    if (!this.ballots.has(lock)) {
+      this.ballots.set(lock, { began: this.sent, counted: 0 });
+    }
+  }
+
+  /** A server has granted the lock. */
+  countsAVoteFor(lock) {
+    this.ballots.get(lock).counted += 1;
+  }
+
+  /** What is left of the lease; null where too few have voted, or it is over. */
+  quorum(votes, lock, lease, drift) {
+    const { began, counted } = this.ballots.get(lock) ?? { counted: 0 };
+    this.ballots.delete(lock);
+    const left = lease - (this.now - began) - drift;
+    return counted >= votes && left > 0 ? left : null;
+  }
+%end
+}
+%end
+%if digests
+
+/** By what EVALSHA knows a script. */
+function sha1Of(script) {
+  return createHash("sha1").update(script).digest("hex");
+}
+%end
+%if store !several
 
 function connectToRedis() {
   return new Redis(process.env.REDIS_URL ?? "redis://127.0.0.1:6379/0");
+}
+%end
+%if store several
+
+function connectToRedis(variable, database) {
+  const usual = `redis://127.0.0.1:6379/${database}`;
+  return new Redis(process.env[variable] ?? usual);
 }
 %end
 %if database
@@ -124,12 +215,20 @@ class Client {
   constructor(name, seen) {
     this.name = name;
     this.seen = seen;
+%if clock
+    this.clock = new Clock();
+%end
   }
 
   /** Opens connections of its own. */
   async connect() {
-%if store
+%if store !several
     this.redis = connectToRedis();
+%end
+%if store several
+%each
+    this.{{server}} = connectToRedis("REDIS_URL{{suffix}}", {{place}});
+%end
 %end
 %if database
     this.mysql = await connectToMysql();
@@ -140,7 +239,9 @@ class Client {
   /** Closes them, as a crash would; what is not committed is rolled back. */
   close() {
 %if store
-    this.redis.disconnect();
+%each
+    this.{{server}}.disconnect();
+%end
 %end
 %if database
     this.mysql.destroy();
@@ -151,6 +252,9 @@ class Client {
   /** Begins an attempt, and has its first request ready. */
   runs(protocol) {
     this.protocol = protocol;
+%if clock
+    this.clock.clear();
+%end
     this.upcoming = protocol.next().value;
   }
 
@@ -165,9 +269,40 @@ class Client {
   async sends() {
     if (this.upcoming !== undefined) {
       const { label, request } = this.upcoming;
+%if clock
+      this.clock.sent = this.clock.now;
+%end
       this.reply = await this.note(label, request);
     }
   }
+%if loses
+
+  /** The next request gets lost. */
+  async loses() {
+%if clock
+    this.clock.sent = this.clock.now;
+%end
+    this.reply = NO_REPLY;
+  }
+%end
+%if delays
+
+  /** The next request stays under way. */
+  async delays() {
+%if clock
+    this.clock.sent = this.clock.now;
+%end
+    this.underWay = this.upcoming;
+  }
+%end
+%if finds_down
+
+  /** The next request finds its server down. */
+  async findsItDown() {
+    await this.loses();
+    this.givesUp();
+  }
+%end
 %end
 %if !holds
   /** Sends the next request, which has to be this one, and sees the reply. */
@@ -178,8 +313,55 @@ class Client {
 
   /** Sends the next request, which has to be this one; the reply waits. */
   async sends(label) {
-    expect(this.upcoming?.label).toBe(label);
+    this.expects(label);
     this.reply = await this.note(label, this.upcoming.request);
+  }
+
+  /** The next request has to be this one. */
+  expects(label) {
+    expect(this.upcoming?.label).toBe(label);
+%if clock
+    this.clock.sent = this.clock.now;
+%end
+  }
+%if loses
+
+  /** The next request, which has to be this one, gets lost. */
+  async loses(label) {
+    this.expects(label);
+  }
+%end
+%if delays
+
+  /** The next request, which has to be this one, stays under way. */
+  async delays(label) {
+    this.expects(label);
+    this.underWay = this.upcoming;
+  }
+%end
+%if finds_down
+
+  /** The next request, which has to be this one, finds its server down. */
+  async findsItDown(label) {
+    await this.loses(label);
+    this.givesUp();
+  }
+%end
+%end
+%if delivers
+
+  /** What has been under way comes to its server; the reply waits. */
+  async delivers() {
+    const { label, request } = this.underWay;
+    this.reply = await this.note(label, request);
+  }
+%end
+%if gives_up
+
+  /** Waits no longer for the reply. */
+  givesUp() {
+    this.reply = NO_REPLY;
+    this.seesTheReply();
   }
 %end
 
@@ -251,9 +433,17 @@ const test = base.extend({
   operator: async ({}, use) => {
     const operator = await new Client("operator", []).connect();
     operator.everybody = [operator];
-%if keys
+%if keys !several
     const takenKeys = await operator.redis.exists(...KEYS);
     expect(takenKeys, "Redis has its keys already").toBe(0);
+%end
+%if keys several
+    const takenKeys = [
+%each
+      await operator.{{server}}.exists(...KEYS),
+%end
+    ];
+    expect(Math.max(...takenKeys), "Redis has its keys already").toBe(0);
 %end
 %if tables
     const tables = await rows(operator.mysql, "SHOW TABLES");
@@ -279,7 +469,9 @@ const test = base.extend({
       }
 %end
 %if keys
-      await operator.redis.del(...KEYS);
+%each
+      await operator.{{server}}.del(...KEYS);
+%end
 %end
       operator.close();
     }

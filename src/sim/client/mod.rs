@@ -183,7 +183,7 @@ impl Default for OwnClock {
 
 impl OwnClock {
     /// Lets time pass, and says how far the clock has gone on.
-    fn pass(&mut self, milliseconds: u64) -> u64 {
+    pub(crate) fn pass(&mut self, milliseconds: u64) -> u64 {
         let thousandths =
             u128::from(milliseconds) * u128::from(self.permille) + u128::from(self.remainder);
         self.remainder = (thousandths % 1000) as u32;

@@ -68,6 +68,12 @@ impl Step {
         })
     }
 
+    /// Whether a clause says what becomes of a client that no reply comes to.
+    pub fn knows_of_lost(&self) -> bool {
+        let is_lost = |clause: &Clause| matches!(clause.pattern, Pattern::NoReply { .. });
+        self.clauses.iter().any(is_lost)
+    }
+
     /// What its clauses say that the client knows by their replies, in their order.
     pub fn effects(&self) -> impl Iterator<Item = &Effect> {
         self.clauses.iter().flat_map(|clause| &clause.effects)
