@@ -37,6 +37,7 @@ impl Both {
                 "mysql://root@127.0.0.1:{}/{database}",
                 self.mariadb.port()
             )),
+            prefix: Some("latchkey:test:".to_owned()),
             lapse,
         }
     }
@@ -100,10 +101,13 @@ fn check_folder(folder: &str, at_least: usize) {
     let servers = both.addresses("", true);
     let before = both.databases();
     let mut troubles = Vec::new();
-    let (mut played, mut refused) = (0, 0);
+    let (mut played, mut refused, mut own_names) = (0, 0, 0);
     for file in files(folder) {
         let text = std::fs::read_to_string(&file).unwrap();
-        match play(&text, &servers).0 {
+        let (outcome, said) = play(&text, &servers);
+        let keeps_names = |what: &&String| what.contains("keys keep their own names");
+        own_names += said.iter().filter(keeps_names).count();
+        match outcome {
             Ok(_) => played += 1,
             // No server that others use can be made to go wrong, and one Redis is not several.
             Err(Trouble::Impossible(why))
@@ -120,6 +124,7 @@ fn check_folder(folder: &str, at_least: usize) {
         played >= at_least && refused < played / 2,
         "{played} played, {refused} refused"
     );
+    assert_eq!(own_names, 0, "scripts name keys that are not their KEYS");
     assert_eq!(both.redis_cli(&["DBSIZE"]), "0");
     assert_eq!(both.databases(), before);
 }
@@ -170,7 +175,7 @@ fn time_passes_really_unless_keys_are_made_to_lapse() {
 fn what_is_there_already_is_left_alone() {
     let both = Both::start("left-alone");
     let text = scenario("stories/07a-split-acquire.latchkey");
-    both.redis_cli(&["SET", "fence:sku-1", "41"]);
+    both.redis_cli(&["SET", "latchkey:test:fence:sku-1", "41"]);
     let impossible = |text: &str, servers: &Servers| match play(text, servers).0 {
         Err(Trouble::Impossible(why)) => why,
         other => panic!("{other:?}"),
@@ -178,10 +183,32 @@ fn what_is_there_already_is_left_alone() {
     let why = impossible(&text, &both.addresses("test", true));
     assert_eq!(
         why,
+        "Redis has the key latchkey:test:fence:sku-1 already, and it is left alone"
+    );
+    let left = both.redis_cli(&["GET", "latchkey:test:fence:sku-1"]);
+    assert_eq!(left, "41");
+    both.redis_cli(&["DEL", "latchkey:test:fence:sku-1"]);
+    both.redis_cli(&["SET", "fence:sku-1", "41"]);
+    let own_names = Servers {
+        prefix: None,
+        ..both.addresses("test", true)
+    };
+    let why = impossible(&text, &own_names);
+    assert_eq!(
+        why,
         "Redis has the key fence:sku-1 already, and it is left alone"
     );
+    assert!(play(&text, &both.addresses("test", true)).0.is_ok());
     assert_eq!(both.redis_cli(&["GET", "fence:sku-1"]), "41");
-    both.redis_cli(&["DEL", "fence:sku-1"]);
+    assert_eq!(both.redis_cli(&["DBSIZE"]), "1");
+    let with_space = Servers {
+        prefix: Some("my keys:".to_owned()),
+        ..both.addresses("test", true)
+    };
+    assert_eq!(
+        impossible(&text, &with_space),
+        "`my keys:` is no prefix of keys: letters, digits and : . _ - / { } are expected"
+    );
     let mut connection = both.mariadb.connect(false).unwrap();
     connection.ask("CREATE TABLE inventory (mine INT)").unwrap();
     let why = impossible(&text, &both.addresses("test", true));
@@ -213,6 +240,52 @@ fn what_is_there_already_is_left_alone() {
     ] {
         assert_eq!(impossible(&text, &servers), expected);
     }
+}
+
+#[test]
+fn keys_and_channels_have_a_prefix_and_replies_do_not_show_it() {
+    let both = Both::start("prefix");
+    both.redis_cli(&["SET", "theirs", "1"]);
+    let text = "schedule
+  operator> MSET a 1 b 2
+  operator> KEYS [at]*
+  operator> SCAN 0 MATCH a*
+  operator> RPUSH list x
+  operator> BLPOP none list 0
+  operator> EVAL \"return {KEYS[1], redis.call('GET', KEYS[1])}\" 1 a
+  operator> EVAL \"return redis.call('INCR', KEYS[1] .. KEYS[2])\" 2 a :n
+  operator> LPUSH a x
+  operator> PUBLISH news k
+  operator> DEL a b a:n
+";
+    let (outcome, said) = play(text, &both.addresses("", true));
+    // The second script makes a name of two, before each of which stands the prefix.
+    assert_eq!(
+        said,
+        ["8: keys keep their own names: the script of EVAL names keys that are not among its KEYS"]
+    );
+    assert!(
+        matches!(&outcome, Err(Trouble::Difference { line: Some(3), .. })),
+        "{outcome:?}"
+    );
+    let without = text.replace(" .. KEYS[2]", " .. ':n'");
+    let (outcome, said) = play(&without, &both.addresses("", true));
+    assert!(said.is_empty(), "{said:?}");
+    assert!(outcome.is_ok(), "{outcome:?}");
+    assert_eq!(both.redis_cli(&["KEYS", "*"]), "theirs");
+}
+
+#[test]
+fn what_is_about_a_whole_database_is_not_done_to_the_keys_of_others() {
+    let both = Both::start("whole");
+    let text = "schedule\n  operator> SET a 1\n  operator> FLUSHALL\n  operator> DBSIZE\n";
+    assert!(play(text, &both.addresses("", true)).0.is_ok());
+    both.redis_cli(&["SET", "theirs", "1"]);
+    let (outcome, _) = play(text, &both.addresses("", true));
+    let why =
+        "3: FLUSHALL is about everything in the database of Redis, and other keys are in this one";
+    assert_eq!(outcome, Err(Trouble::Impossible(why.to_owned())));
+    assert_eq!(both.redis_cli(&["GET", "theirs"]), "1");
 }
 
 #[test]

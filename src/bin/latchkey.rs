@@ -28,9 +28,10 @@ Commands:
   export FILE --to FORMAT [--holds]
                            prints a scenario as a test for real servers, or as a picture; with --holds, a test that
                            fails until the properties hold
-  run FILE... [--redis URL] [--mysql URL] [--lapse]
+  run FILE... [--redis URL] [--mysql URL] [--prefix TEXT] [--lapse]
                            plays scenarios on a real Redis and a real MySQL or MariaDB, and compares every reply;
-                           with --lapse, keys are made to lapse where the schedule lets time pass
+                           keys and channels have a prefix (latchkey:NUMBER: if not said; '' for none); with --lapse,
+                           keys are made to lapse where the schedule lets time pass
   show LINK                prints the scenario of a link: a whole address or the part from # on
 
 Formats of export, and how their files' names end:
@@ -552,21 +553,25 @@ fn run_files(_: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
 
 #[cfg(feature = "servers")]
 fn run_files(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
-    let mut servers = latchkey::servers::Servers::default();
+    let mut servers = latchkey::servers::Servers {
+        prefix: Some(format!("latchkey:{}:", std::process::id())),
+        ..Default::default()
+    };
     let mut files = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let option = argument.to_string_lossy();
         match option.as_ref() {
             "--lapse" => servers.lapse = true,
-            "--redis" | "--mysql" => {
-                let Some(url) = rest.next() else {
-                    return usage(console, &format!("a URL is missing behind {option}"));
+            "--redis" | "--mysql" | "--prefix" => {
+                let Some(value) = rest.next() else {
+                    return usage(console, &format!("a value is missing behind {option}"));
                 };
-                let url = Some(url.to_string_lossy().into_owned());
+                let value = Some(value.to_string_lossy().into_owned());
                 match option.as_ref() {
-                    "--redis" => servers.redis = url,
-                    _ => servers.mysql = url,
+                    "--redis" => servers.redis = value,
+                    "--mysql" => servers.mysql = value,
+                    _ => servers.prefix = value.filter(|prefix| !prefix.is_empty()),
                 }
             }
             option if option.starts_with('-') && option.len() > 1 => {

@@ -11,6 +11,7 @@
 mod database;
 mod link;
 mod played;
+mod prefix;
 mod store;
 
 use std::fmt;
@@ -25,6 +26,8 @@ pub struct Servers {
     pub redis: Option<String>,
     /// `mysql://user:password@host:port/database`. Without a database one is made, and dropped in the end.
     pub mysql: Option<String>,
+    /// What stands before every key and every channel in Redis; without it they have their own names.
+    pub prefix: Option<String>,
     /// Whether keys are made to lapse instead of waiting.
     pub lapse: bool,
 }

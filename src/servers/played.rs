@@ -14,11 +14,12 @@ use crate::sim::event::{Answer as Told, Event, Fact, Server, Value};
 use crate::sim::setup::Setup;
 use crate::sim::store::reply::Reply;
 use crate::sim::store::{Cause, Value as StoreValue, script_sha1};
-use crate::sim::time::in_words;
+use crate::sim::time::{START_OF_WALL_CLOCK, in_words};
 use crate::sim::world::World;
 use crate::timeline::{Entry, Timeline};
 
 use super::link::{Answer, Got, Link, Request};
+use super::prefix::{Prefix, Sent};
 use super::{Compared, Servers, Trouble, database, store};
 
 /// By how much a reply may differ that depends on how much time has passed, in milliseconds.
@@ -38,7 +39,7 @@ pub(super) async fn play(
     servers: &Servers,
     say: &mut dyn FnMut(&str),
 ) -> Result<Compared, Trouble> {
-    let stage = Stage::prepare(reading, timeline, servers).await?;
+    let stage = Stage::prepare(reading, timeline, servers, say).await?;
     let mut play = Play {
         stage: &stage,
         links: BTreeMap::new(),
@@ -83,6 +84,7 @@ impl<'a> Stage<'a> {
         reading: &'a Reading,
         timeline: &'a Timeline,
         servers: &Servers,
+        say: &mut dyn FnMut(&str),
     ) -> Result<Stage<'a>, Trouble> {
         let setup: &Setup = &reading.setup;
         let start = timeline.moment(0).world;
@@ -140,10 +142,19 @@ impl<'a> Stage<'a> {
             tables,
             loose: depends_on_time(reading, timeline),
             lapse: servers.lapse,
-            script_clock,
+            // Scripts are tried as they are written.
+            script_clock: false,
             database_clock: reads_database_clock(reading),
         };
         stage.possible()?;
+        if let Some(prefix) = &servers.prefix {
+            let prefix = Prefix::read(prefix).map_err(Trouble::Impossible)?;
+            match stage.no_prefix(&prefix) {
+                None => stage.store = stage.store.map(|store| store.under(Some(prefix))),
+                Some(why) => say(&why),
+            }
+        }
+        stage.script_clock = script_clock;
         stage
             .make_database(asks.database)
             .await
@@ -186,6 +197,141 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
+    /// Every command that is sent to Redis, in order.
+    fn commands(&self) -> Vec<Sent> {
+        let setup: &Setup = &self.reading.setup;
+        let store = |place: usize| {
+            let world = self.timeline.moment(place).world;
+            world.stores.first().cloned().unwrap_or_default()
+        };
+        let before = setup.commands.iter().map(|(_, argv)| Sent {
+            line: None,
+            argv: argv.clone(),
+            store: store(0),
+            now: START_OF_WALL_CLOCK,
+        });
+        let mut all: Vec<Sent> = before.collect();
+        for (place, entry) in self.timeline.entries().iter().enumerate() {
+            for event in &entry.events {
+                let Fact::Sent { who, step, .. } = &event.fact else {
+                    continue;
+                };
+                if let Ok(Request::Command(argv)) = self.request(place, entry, *who, *step) {
+                    all.push(Sent {
+                        line: self.line(place),
+                        argv,
+                        store: store(place),
+                        now: START_OF_WALL_CLOCK + event.at,
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    /// Why keys cannot have a prefix, and in which line that is seen.
+    fn no_prefix(&self, prefix: &Prefix) -> Option<String> {
+        let commands = self.commands();
+        let mut why = commands
+            .iter()
+            .filter_map(|sent| Some((sent, prefix.refusal(sent)?)));
+        let (sent, why) = why.next()?;
+        Some(format!("{}keys keep their own names: {why}", sent.place()))
+    }
+
+    /// A key as it is called in Redis.
+    fn named(&self, key: &[u8]) -> Vec<u8> {
+        let prefix = self.store.as_ref().and_then(store::Address::prefix);
+        prefix.map_or_else(|| key.to_vec(), |prefix| prefix.before(key))
+    }
+
+    /// What is sent, with values in place of variables.
+    fn request(
+        &self,
+        place: usize,
+        entry: &Entry,
+        who: Who,
+        step: Option<usize>,
+    ) -> Result<Request, String> {
+        let setup: &Setup = &self.reading.setup;
+        let world = self.timeline.moment(place).world;
+        let (asked, values) = match (who, step, &entry.action) {
+            (Who::Client(client), Some(step), _) => {
+                let protocol = setup.clients[client.0]
+                    .protocol
+                    .ok_or("the client runs no protocol")?;
+                (
+                    &setup.protocols[protocol].steps[step].request,
+                    Some(&world.clients[client.0].variables),
+                )
+            }
+            (Who::Client(client), None, Action::Command { request, .. }) => {
+                (request, Some(&world.clients[client.0].variables))
+            }
+            (Who::Operator, _, Action::Command { request, .. }) => (request, None),
+            _ => return Err("nobody knows what was sent".to_owned()),
+        };
+        let value_of = |name: &str| {
+            values
+                .and_then(|values| values.get(name))
+                .cloned()
+                .ok_or_else(|| format!("{{{name}}} has no value"))
+        };
+        match asked {
+            Asked::Store(_, arguments) => {
+                let argv = arguments
+                    .iter()
+                    .map(|argument| self.bytes(argument, &value_of))
+                    .collect::<Result<_, String>>()?;
+                Ok(Request::Command(argv))
+            }
+            Asked::Database(Ok(statement)) => {
+                let mut parameters = Vec::new();
+                for name in statement.variables() {
+                    parameters.push((name.clone(), SqlValue::from(value_of(name)?)));
+                }
+                Ok(Request::Statement(statement.text_with(&parameters)))
+            }
+            Asked::Database(Err(_)) => {
+                Err("a statement that could not be read was not kept".to_owned())
+            }
+            _ => Err("this goes to no server".to_owned()),
+        }
+    }
+
+    fn bytes(
+        &self,
+        argument: &Argument,
+        value_of: &dyn Fn(&str) -> Result<Value, String>,
+    ) -> Result<Vec<u8>, String> {
+        let script = |name: &String| {
+            let source = self
+                .reading
+                .setup
+                .scripts
+                .get(name)
+                .ok_or_else(|| format!("there is no script {name}"))?;
+            let reads = self.script_clock && reads_time(&String::from_utf8_lossy(source));
+            Ok::<_, String>(if reads {
+                let key = String::from_utf8_lossy(&self.named(CLOCK_KEY.as_bytes())).into_owned();
+                let clock = CLOCK_IN_SCRIPTS.replace(CLOCK_KEY, &key);
+                [clock.as_bytes(), source].concat()
+            } else {
+                source.clone()
+            })
+        };
+        match argument {
+            Argument::Literal(bytes) => Ok(bytes.clone()),
+            Argument::Variable(name) => match value_of(name)? {
+                Value::Text(bytes) => Ok(bytes),
+                Value::Integer(number) => Ok(number.to_string().into_bytes()),
+                Value::Null => Err(format!("{{{name}}} is NULL")),
+            },
+            Argument::ScriptSource(name) => script(name),
+            Argument::ScriptSha(name) => Ok(script_sha1(&script(name)?).into_bytes()),
+        }
+    }
+
     async fn make_database(&mut self, is_asked: bool) -> Result<(), String> {
         let Some(named) = self
             .database
@@ -219,6 +365,7 @@ impl<'a> Stage<'a> {
     }
 
     async fn refuse_what_is_there(&self) -> Result<(), String> {
+        self.refuse_to_touch_all().await?;
         if let (Some(address), false) = (&self.store, self.keys.is_empty()) {
             let mut link = address.connect().await?;
             for key in &self.keys {
@@ -226,7 +373,7 @@ impl<'a> Stage<'a> {
                 if !matches!(got, Got::Store(Reply::Integer(0))) {
                     return Err(format!(
                         "Redis has the key {} already, and it is left alone",
-                        String::from_utf8_lossy(key)
+                        String::from_utf8_lossy(&self.named(key))
                     ));
                 }
             }
@@ -253,6 +400,27 @@ impl<'a> Stage<'a> {
             link.close().await;
         }
         Ok(())
+    }
+
+    /// What is about a whole database of Redis is only sent where nothing is in it.
+    async fn refuse_to_touch_all(&self) -> Result<(), String> {
+        let Some(address) = &self.store else {
+            return Ok(());
+        };
+        let commands = self.commands();
+        let everything = |sent: &Sent| Some(sent.place() + &sent.about_everything()?);
+        let Some(name) = commands.iter().find_map(everything) else {
+            return Ok(());
+        };
+        let mut link = address.connect().await?;
+        let got = link.ask(command(&[b"DBSIZE"])).await?;
+        link.close().await;
+        match got {
+            Got::Store(Reply::Integer(0)) => Ok(()),
+            _ => Err(format!(
+                "{name} is about everything in the database of Redis, and other keys are in this one"
+            )),
+        }
     }
 
     async fn set_up(&self) -> Result<(), String> {
@@ -446,6 +614,7 @@ impl Play<'_, '_> {
                     return Ok(());
                 }
                 let request = self
+                    .stage
                     .request(place, entry, *who, *step)
                     .map_err(|why| self.trouble(place, why))?;
                 let Some(on) = kind(*server, Some(&request)) else {
@@ -722,7 +891,7 @@ impl Play<'_, '_> {
     }
 
     async fn send(&mut self, place: Place, request: Request, at: u64) -> Result<(), String> {
-        let clock = (crate::sim::time::START_OF_WALL_CLOCK + at) as i64 + self.database_jump;
+        let clock = (START_OF_WALL_CLOCK + at) as i64 + self.database_jump;
         let knows = self.behind.get(&place) == Some(&clock);
         let tells = place.1 == Kind::Database && self.stage.database_clock && !knows;
         let link = self.link(place).await?;
@@ -741,92 +910,6 @@ impl Play<'_, '_> {
         link.send(request)?;
         self.behind.insert(place, clock);
         Ok(())
-    }
-
-    /// What is sent, with values in place of variables.
-    fn request(
-        &self,
-        place: usize,
-        entry: &Entry,
-        who: Who,
-        step: Option<usize>,
-    ) -> Result<Request, String> {
-        let setup: &Setup = &self.stage.reading.setup;
-        let world = self.stage.timeline.moment(place).world;
-        let (asked, values) = match (who, step, &entry.action) {
-            (Who::Client(client), Some(step), _) => {
-                let protocol = setup.clients[client.0]
-                    .protocol
-                    .ok_or("the client runs no protocol")?;
-                (
-                    &setup.protocols[protocol].steps[step].request,
-                    Some(&world.clients[client.0].variables),
-                )
-            }
-            (Who::Client(client), None, Action::Command { request, .. }) => {
-                (request, Some(&world.clients[client.0].variables))
-            }
-            (Who::Operator, _, Action::Command { request, .. }) => (request, None),
-            _ => return Err("nobody knows what was sent".to_owned()),
-        };
-        let value_of = |name: &str| {
-            values
-                .and_then(|values| values.get(name))
-                .cloned()
-                .ok_or_else(|| format!("{{{name}}} has no value"))
-        };
-        match asked {
-            Asked::Store(_, arguments) => {
-                let argv = arguments
-                    .iter()
-                    .map(|argument| self.bytes(argument, &value_of))
-                    .collect::<Result<_, String>>()?;
-                Ok(Request::Command(argv))
-            }
-            Asked::Database(Ok(statement)) => {
-                let mut parameters = Vec::new();
-                for name in statement.variables() {
-                    parameters.push((name.clone(), SqlValue::from(value_of(name)?)));
-                }
-                Ok(Request::Statement(statement.text_with(&parameters)))
-            }
-            Asked::Database(Err(_)) => {
-                Err("a statement that could not be read was not kept".to_owned())
-            }
-            _ => Err("this goes to no server".to_owned()),
-        }
-    }
-
-    fn bytes(
-        &self,
-        argument: &Argument,
-        value_of: &dyn Fn(&str) -> Result<Value, String>,
-    ) -> Result<Vec<u8>, String> {
-        let script = |name: &String| {
-            let source = self
-                .stage
-                .reading
-                .setup
-                .scripts
-                .get(name)
-                .ok_or_else(|| format!("there is no script {name}"))?;
-            let reads = self.stage.script_clock && reads_time(&String::from_utf8_lossy(source));
-            Ok::<_, String>(if reads {
-                [CLOCK_IN_SCRIPTS.as_bytes(), source].concat()
-            } else {
-                source.clone()
-            })
-        };
-        match argument {
-            Argument::Literal(bytes) => Ok(bytes.clone()),
-            Argument::Variable(name) => match value_of(name)? {
-                Value::Text(bytes) => Ok(bytes),
-                Value::Integer(number) => Ok(number.to_string().into_bytes()),
-                Value::Null => Err(format!("{{{name}}} is NULL")),
-            },
-            Argument::ScriptSource(name) => script(name),
-            Argument::ScriptSha(name) => Ok(script_sha1(&script(name)?).into_bytes()),
-        }
     }
 
     fn difference(&self, place: usize, playground: String, servers: String) -> Trouble {

@@ -8,6 +8,7 @@ use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::link::{Got, Link, Request};
+use super::prefix::Prefix;
 use crate::sim::store::reply::Reply;
 
 /// Where Redis is, and as whom one goes in.
@@ -18,6 +19,7 @@ pub(super) struct Address {
     user: Option<String>,
     password: Option<String>,
     database: u32,
+    prefix: Option<Prefix>,
 }
 
 impl Address {
@@ -60,7 +62,18 @@ impl Address {
             user: user.map(owned),
             password: password.map(owned),
             database,
+            prefix: None,
         })
+    }
+
+    /// The same Redis, with a prefix before every key.
+    pub fn under(self, prefix: Option<Prefix>) -> Address {
+        Address { prefix, ..self }
+    }
+
+    /// What stands before every key.
+    pub fn prefix(&self) -> Option<&Prefix> {
+        self.prefix.as_ref()
     }
 
     /// Opens a connection.
@@ -76,21 +89,31 @@ impl Address {
         let mut reader = BufReader::new(reader);
         let (requests, mut wanted) = unbounded_channel::<Request>();
         let (found, replies) = unbounded_channel();
+        let (before_keys, in_replies) = (self.prefix.clone(), self.prefix.clone());
+        let bare = move |reply: Reply| match &in_replies {
+            Some(prefix) => prefix.reply(reply),
+            None => reply,
+        };
         let task = tokio::spawn(async move {
             let read = async {
                 loop {
                     let got = frame(&mut reader).await;
                     let is_over = got.is_err();
-                    if found.send(got.map(Got::Store)).is_err() || is_over {
+                    if found.send(got.map(&bare).map(Got::Store)).is_err() || is_over {
                         return;
                     }
                 }
             };
             let write = async {
                 while let Some(request) = wanted.recv().await {
-                    if let Request::Command(argv) = request
-                        && writer.write_all(&packed(&argv)).await.is_err()
-                    {
+                    let Request::Command(argv) = request else {
+                        continue;
+                    };
+                    let argv = match &before_keys {
+                        Some(prefix) => prefix.request(&argv),
+                        None => argv,
+                    };
+                    if writer.write_all(&packed(&argv)).await.is_err() {
                         return;
                     }
                 }
@@ -210,6 +233,7 @@ mod tests {
                     user,
                     password,
                     database,
+                    ..
                 } = address;
                 format!(
                     "{host} {port} {} {} {database}",

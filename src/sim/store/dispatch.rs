@@ -77,7 +77,7 @@ pub fn why_never(argv: &[Vec<u8>]) -> Option<String> {
 /// The command that these arguments call, subcommands resolved and arguments counted.
 fn find(argv: &[Vec<u8>]) -> Result<&'static Command, String> {
     let name = argv.first().map_or(&[][..], Vec::as_slice);
-    let command = table::resolve(argv).ok_or_else(|| {
+    let command = table::command_of(argv).ok_or_else(|| {
         on_one_line(&match (table::find_command(name), argv.get(1)) {
             (Some(_), Some(word)) => {
                 let container = shown(name, 128).to_ascii_uppercase();
@@ -161,7 +161,7 @@ fn admit_in_script(
     let name = argv
         .first()
         .ok_or("ERR Please specify at least one argument for this redis lib call")?;
-    let command = table::resolve(argv).ok_or(if table::is_left_out(name) {
+    let command = table::command_of(argv).ok_or(if table::is_left_out(name) {
         "ERR Latchkey's store does not have this Redis command"
     } else {
         "ERR Unknown Redis command called from script"

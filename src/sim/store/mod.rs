@@ -75,7 +75,7 @@ pub use keyspace::KeyState;
 pub use lists::List;
 pub use sets::Set;
 pub use sorted_sets::{Score, SortedSet};
-pub use table::{Command, all_commands, find_command, left_out};
+pub use table::{Command, all_commands, command_of, find_command, left_out};
 pub use value::{Bytes, Value};
 
 /// One server with its keys, connections, blocked commands and script cache.

@@ -156,7 +156,7 @@ pub(super) fn find_in(commands: &'static [Command], name: &[u8]) -> Option<&'sta
 }
 
 /// The command that runs these arguments, subcommands resolved.
-pub(super) fn resolve(argv: &[Vec<u8>]) -> Option<&'static Command> {
+pub fn command_of(argv: &[Vec<u8>]) -> Option<&'static Command> {
     let command = find_command(argv.first()?)?;
     match argv.get(1).filter(|_| !command.subcommands.is_empty()) {
         None => Some(command),

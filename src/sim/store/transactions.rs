@@ -88,7 +88,7 @@ pub(super) fn exec(run: &mut Run<'_>, _: &Call<'_>) -> Answer {
     run.depth += 1;
     let mut replies = Vec::new();
     for argv in &queue.commands {
-        if let Some(command) = table::resolve(argv) {
+        if let Some(command) = table::command_of(argv) {
             let sent = run.output.replies.len();
             let own = dispatch::execute(run, &Call { command, argv });
             replies.extend(messages_to_self(run, sent));
