@@ -8,6 +8,7 @@
 #   set_up_servers   a real Redis and a real MariaDB, which the tests compare answers with
 #   set_up_exports   what the exported tests are run with, into target/tools: client libraries and test runners
 #   set_up_checkers  Spin and, into target/tools, TLC, which the exported models are run in
+#   set_up_fuzz      cargo-fuzz into target/tools, and a C++ compiler for libFuzzer
 #   set_up_packages PROGRAM=PACKAGE[,PACKAGE]...   any other program that Debian packages bring
 #
 # Each returns 1, after a line on what is missing, when it could not.
@@ -93,8 +94,8 @@ set_up_rust() {
     local installed
     installed=$(rustup component list --toolchain "$channel" 2>/dev/null | grep '(installed)' || true)
     local component
-    for component in rustfmt clippy; do
-        grep -q "^$component-" <<<"$installed" || {
+    for component in rustfmt clippy rust-src; do
+        grep -qE "^$component(-| )" <<<"$installed" || {
             say "adding $component to Rust $channel (rustup)"
             quietly rustup component add --toolchain "$channel" "$component" || return 1
         }
@@ -125,6 +126,14 @@ set_up_trunk() {
     [ "$(trunk --version 2>/dev/null | awk '{ print $2 }')" = "$trunk_version" ] ||
         set_up_packages pkg-config=pkg-config || return 1
     cargo_tool trunk trunk "$trunk_version"
+}
+
+# For the release page, whose standard library is compiled from rust-src for size as well: 12 kB less by brotli. Cargo calls that
+# unstable, and does it with a stable compiler when told so. Without these settings the page is the same, and larger.
+compile_library_for_size() {
+    export RUSTC_BOOTSTRAP=1
+    export CARGO_UNSTABLE_BUILD_STD=std,panic_abort
+    export CARGO_UNSTABLE_BUILD_STD_FEATURES=optimize_for_size
 }
 
 # The version of a program that runs; nothing for Ubuntu's stubs, which only ask for a snap.
@@ -229,6 +238,10 @@ set_up_checkers() {
 }
 
 # go-redis is not in Debian: tests/exported/go/redis stands in for it.
+set_up_fuzz() {
+    set_up_packages c++=g++ && cargo_tool cargo-fuzz cargo-fuzz 0.13.2
+}
+
 set_up_go_clients() {
     set_up_packages go=golang-go || return 1
     [ -d /usr/share/gocode/src/github.com/go-sql-driver/mysql ] || apt_install golang-github-go-sql-driver-mysql-dev
