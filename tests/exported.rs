@@ -24,9 +24,10 @@ use plain_redis::Redis;
 /// Where the servers are, for what is run.
 type Environment = Vec<(String, String)>;
 
-/// The servers, with a place in each for two sets of tests at once: as many of Redis as a story has.
+/// The servers for two sets of tests at once: as many of Redis as a story has, for each set its own, as notices go to all databases of
+/// one; and a MariaDB with a database for each.
 struct Servers {
-    redis: [Redis; 3],
+    redis: [[Redis; 3]; 2],
     mariadb: mariadb::Server,
 }
 
@@ -36,7 +37,7 @@ impl Servers {
         let mut connection = mariadb.connect(false).unwrap();
         connection.ask("CREATE DATABASE other").unwrap();
         Servers {
-            redis: std::array::from_fn(|_| Redis::start()),
+            redis: std::array::from_fn(|_| std::array::from_fn(|_| Redis::start())),
             mariadb,
         }
     }
@@ -53,7 +54,7 @@ impl Servers {
             ("MYSQL_PORT".to_owned(), port),
             ("MYSQL_DATABASE".to_owned(), database.to_owned()),
         ];
-        for (redis, number) in self.redis.iter().zip(["", "_2", "_3"]) {
+        for (redis, number) in self.redis[usize::from(holds)].iter().zip(["", "_2", "_3"]) {
             let (host, port) = ("127.0.0.1", redis.port);
             let url = format!("redis://{host}:{port}/{place}");
             environment.extend([
@@ -79,7 +80,7 @@ impl Servers {
                 "left in {database}"
             );
         }
-        for redis in &self.redis {
+        for redis in self.redis.as_flattened() {
             let keys = Command::new("redis-cli")
                 .args(["-p", &redis.port.to_string(), "INFO", "keyspace"])
                 .output()

@@ -3,7 +3,6 @@
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{Statement, Value as SqlValue};
 
-use super::Options;
 use super::claim::Replies;
 use super::layout::{Code as Laid, leaf, list};
 use super::plan::{OPERATOR, Part, Plan};
@@ -14,9 +13,13 @@ use super::walk::{
     argument, arguments,
 };
 use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, pascal, short};
+use super::{Options, Refusal};
 
 /// The test.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
+///
+/// # Errors
+/// What the language cannot do.
+pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
     super::walk::print(plan, options, &Go)
 }
 
@@ -51,6 +54,11 @@ const TABLES: Tables = Tables {
         see: "{me}.seesTheReply() // {name}",
         deliver: "{me}.delivers() // {name}",
         give_up: "{me}.givesUp() // {name}",
+        listen: "",
+        told: [
+            "{me}.isTold({label}, {reply})",
+            "{me}.isTold({reply}) // {name}",
+        ],
         clock: "{me}.clock.passes({n})",
         by_clock: [
             "steps.clock.holds({lock}, {n})",
@@ -145,6 +153,11 @@ struct Go;
 impl Language for Go {
     fn tables(&self) -> &'static Tables {
         &TABLES
+    }
+
+    fn refusal(&self, plan: &Plan<'_>) -> Option<Refusal> {
+        let why = "a protocol subscribes, and go-redis has that on connections of its own";
+        plan.protocols_listen().then(|| Refusal(why.to_owned()))
     }
 
     fn words(&self, plan: &Plan<'_>) -> Vec<(&'static str, String)> {
@@ -297,6 +310,11 @@ impl Language for Go {
                 let items = vec![leaf(argument(self, name))];
                 list(format!("{me}.notes.gateway.refund("), items, ")")
             }
+            Call::Subscribe(verb, channel) => redis(
+                &verb.to_ascii_uppercase(),
+                arguments(self, std::slice::from_ref(*channel)),
+            ),
+            Call::Await(_) => leaf("nil"),
             Call::Look(lock) => {
                 let items = vec![leaf(argument(self, lock))];
                 list(format!("{me}.clock.look("), items, ")")

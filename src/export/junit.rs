@@ -3,10 +3,9 @@
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{Statement, Value as SqlValue};
 
-use super::Options;
 use super::claim::Replies;
 use super::layout::{Code as Laid, Style, leaf, list};
-use super::plan::{OPERATOR, Part, Plan};
+use super::plan::{Move, OPERATOR, Part, Plan};
 use super::request::{Call, plain_number};
 use super::routine::{Code, Routine, Send, Shape, is_sent_first};
 use super::walk::{
@@ -15,9 +14,13 @@ use super::walk::{
 use super::words::{
     WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, screaming, short, test_class,
 };
+use super::{Options, Refusal};
 
 /// The test.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
+///
+/// # Errors
+/// What the language cannot do.
+pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
     let queues = plan.calls(&|call| matches!(call, Call::Command(name, _) if name == "MULTI"));
     super::walk::print(plan, options, &Java { queues })
 }
@@ -51,6 +54,8 @@ const TABLES: Tables = Tables {
         see: "{me}.seesTheReply(); // {name}",
         deliver: "{me}.sends({label});",
         give_up: "{me}.givesUp(); // {name}",
+        listen: "",
+        told: ["", ""],
         clock: "{me}.clock.passes({n});",
         by_clock: [
             "clock.holds({lock}, {n})",
@@ -187,6 +192,18 @@ impl Language for Java {
         &TABLES
     }
 
+    fn refusal(&self, plan: &Plan<'_>) -> Option<Refusal> {
+        let is_told = plan.looks(|act| matches!(act, Move::Told(..)));
+        let why = match (plan.protocols_listen(), is_told) {
+            (true, _) => "a protocol subscribes, which keeps a thread of Jedis to itself",
+            (_, true) => {
+                "a reply that only real replicas give, and a protocol that is a method of its own sends its requests itself"
+            }
+            _ => return None,
+        };
+        Some(Refusal(why.to_owned()))
+    }
+
     fn words(&self, plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         let title = plan.title().trim_end_matches('.');
         vec![
@@ -232,6 +249,7 @@ impl Language for Java {
             "Gateway gateway",
             "List<String> sales",
             "Clock clock",
+            "",
         ];
         let handed = routine.handed(&stores, others);
         let mut given = vec![leaf("Steps steps")];
@@ -398,6 +416,12 @@ impl Language for Java {
                 list("gateway.charge(", items, ")")
             }
             Call::Refund(name) => list("gateway.refund(", vec![leaf(argument(self, name))], ")"),
+            Call::Subscribe(verb, channel) => {
+                let verb = text(&verb.to_ascii_uppercase());
+                let items = vec![leaf(redis), leaf(verb), self.word(channel)];
+                list("command(", items, ")")
+            }
+            Call::Await(_) => leaf("null"),
             Call::Look(lock) => list("clock.look(", vec![self.word(lock)], ")"),
             Call::Quorum {
                 votes,
@@ -458,7 +482,7 @@ impl Language for Java {
             .collect();
         let (mysql, clock) = (format!("{client}.mysql"), format!("{client}.clock"));
         let mut handed = vec!["steps".to_owned()];
-        handed.extend(routine.handed(&stores, [&mysql, "gateway", "sales", &clock]));
+        handed.extend(routine.handed(&stores, [&mysql, "gateway", "sales", &clock, ""]));
         handed
     }
 

@@ -3,7 +3,6 @@
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{Statement, StatementKind, Value as SqlValue};
 
-use super::Options;
 use super::claim::Replies;
 use super::layout::{Code as Laid, leaf, list};
 use super::plan::{Move, OPERATOR, Part, Plan};
@@ -13,9 +12,13 @@ use super::walk::{
     Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
 };
 use super::words::{camel, pascal, screaming, short, test_class};
+use super::{Options, Refusal};
 
 /// The test.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
+///
+/// # Errors
+/// What the language cannot do.
+pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
     super::walk::print(plan, options, &Php)
 }
 
@@ -44,6 +47,11 @@ const TABLES: Tables = Tables {
         see: "{me}->seesTheReply(); // {name}",
         deliver: "{me}->delivers(); // {name}",
         give_up: "{me}->givesUp(); // {name}",
+        listen: "{me}->waitsForAMessage(¦{label}¦{channel}¦);",
+        told: [
+            "{me}->isTold(¦{label}¦{reply}¦);",
+            "{me}->isTold({reply}); // {name}",
+        ],
         clock: "{me}->clock->passes({n});",
         by_clock: [
             "$client->clock->holds({lock}, {n})",
@@ -304,6 +312,14 @@ impl Language for Php {
                 list("$gateway->charge(", items, ")")
             }
             Call::Refund(name) => list("$gateway->refund(", vec![leaf(argument(name))], ")"),
+            Call::Subscribe(verb, channel) => {
+                let items = vec![leaf(argument(channel))];
+                list(format!("{client}->inbox->{verb}("), items, ")")
+            }
+            Call::Await(channel) => {
+                let items = vec![leaf(argument(channel))];
+                list(format!("{client}->inbox->message("), items, ")")
+            }
             Call::Look(lock) => {
                 let items = vec![leaf(argument(lock))];
                 list(format!("{client}->clock->look("), items, ")")
@@ -347,7 +363,7 @@ impl Language for Php {
 
     fn handed(&self, routine: &Routine<'_>, client: &str, _stores: &[String]) -> Vec<String> {
         let mut handed = vec![client.to_owned()];
-        handed.extend(routine.handed(&[], ["", "$gateway", "$sales", ""]));
+        handed.extend(routine.handed(&[], ["", "$gateway", "$sales", "", ""]));
         handed
     }
 
@@ -501,7 +517,7 @@ fn used(plan: &Plan<'_>, part: &Part<'_>) -> Vec<String> {
     for act in &part.moves {
         match act {
             Move::Run { routine, .. } => {
-                let others = ["", "$gateway", "&$sales", ""];
+                let others = ["", "$gateway", "&$sales", "", ""];
                 let others = plan.routines[*routine].handed(&[], others);
                 others.into_iter().for_each(&mut add);
             }

@@ -161,6 +161,10 @@ pub(super) enum Move<'a> {
     GiveUp(&'a str),
     /// The request of the next step finds its server down.
     FindDown(&'a str),
+    /// The client waits for a message of a channel, and none has come.
+    Listen(&'a str, Vec<u8>),
+    /// The request of the next step is answered by the schedule: no server of the test could.
+    Told(&'a str, &'a Answer),
     /// The client's own clock goes on by so many milliseconds, or back.
     Clock(i64),
     /// Sends what is typed at a console.
@@ -256,6 +260,11 @@ impl<'a> Plan<'a> {
         let mut plan = builder.plan;
         plan.link = link::encode(text, reading.schedule.len());
         plan.parts.retain(|part| !part.moves.is_empty());
+        if plan.parts.is_empty() {
+            return Err(Refusal(
+                "the schedule does nothing that a test could do".to_owned(),
+            ));
+        }
         let sent = setup
             .protocols
             .iter()
@@ -286,7 +295,7 @@ impl<'a> Plan<'a> {
         for (place, is_asked) in plan.servers_asked().into_iter().enumerate() {
             *[&mut plan.store, &mut plan.database, &mut plan.gateway][place] = is_asked;
         }
-        plan.store |= !plan.keys.is_empty();
+        plan.store |= !plan.keys.is_empty() || plan.listens();
         plan.database |= !setup.statements.is_empty();
         plan.sells &= plan.routines.iter().any(|routine| routine.sells);
         plan.end(&timeline.moment(timeline.len()).world, &places);
@@ -303,15 +312,22 @@ impl<'a> Plan<'a> {
 
     /// Whether a row that is expected holds a number with digits behind the point.
     pub fn has_decimals(&self) -> bool {
+        self.has_values(&|value| matches!(value, SqlValue::Decimal(number) if number.scale() > 0))
+    }
+
+    fn has_values(&self, wanted: &dyn Fn(&SqlValue) -> bool) -> bool {
         let seen = self.seen.iter().filter_map(|seen| match seen.answer {
             Answer::Database(SqlReply::Rows { rows, .. }) => Some(rows),
             _ => None,
         });
         let ends = self.rows.iter().map(|table| &table.rows);
-        let is_decimal =
-            |value: &SqlValue| matches!(value, SqlValue::Decimal(number) if number.scale() > 0);
         let mut rows = seen.chain(ends).flatten();
-        rows.any(|row| row.iter().any(is_decimal))
+        rows.any(|row| row.iter().any(wanted))
+    }
+
+    /// Whether a row that is expected holds a time of day.
+    pub fn has_times(&self) -> bool {
+        self.has_values(&|value| matches!(value, SqlValue::DateTime(_)))
     }
 
     /// Whether something that is expected is a list.
@@ -343,6 +359,16 @@ impl<'a> Plan<'a> {
             Call::Command(_, arguments) => arguments.iter().any(by_digest),
             _ => false,
         })
+    }
+
+    /// Whether somebody subscribes to a channel, or waits for a message.
+    pub fn listens(&self) -> bool {
+        self.calls(&|call| matches!(call, Call::Subscribe(..) | Call::Await(_)))
+    }
+
+    /// Whether a protocol does.
+    pub fn protocols_listen(&self) -> bool {
+        self.routines.iter().any(|routine| routine.listens)
     }
 
     /// Whether somebody looks at something in between.
@@ -585,7 +611,7 @@ impl<'a> Builder<'a> {
             return self.refused(place, &format!("this is not possible: {why}"));
         }
         if entry.waits() {
-            return self.refused(place, "a request that waits for somebody else would hold up its client's whole part of the test");
+            return self.waits(place, &entry.action);
         }
         match &entry.action {
             Action::Step { client, step }
@@ -652,13 +678,49 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// A client's request is not answered at once.
+    fn waits(&mut self, place: usize, action: &Action) -> Result<(), Refusal> {
+        const WHY: &str = "a request that waits for somebody else would hold up its client's whole part of the test";
+        let Action::Step { client, step } = action else {
+            return self.refused(place, WHY);
+        };
+        let (client, step) = (*client, *step);
+        let request = self.request(client, step);
+        let (name, label) = (&self.setup.clients[client.0].name, self.label(client, step));
+        let routine = self.setup.clients[client.0].protocol.unwrap_or_default();
+        let routine = self.routine(routine)?;
+        let mut moves = self.run(client, routine, request);
+        if let Request::Await(channel) = request {
+            let values = &self.timeline.moment(place).world.clients[client.0].variables;
+            let channel = match channel {
+                Argument::Literal(channel) => channel.clone(),
+                Argument::Variable(variable) => match values.get(variable) {
+                    Some(Value::Text(channel)) => channel.clone(),
+                    _ => Vec::new(),
+                },
+                _ => Vec::new(),
+            };
+            moves.push(Move::Listen(label, channel));
+        } else if !waits_for_replicas(request) {
+            return self.refused(place, WHY);
+        }
+        if !moves.is_empty() {
+            self.act(
+                Who::Client(client),
+                moves,
+                format!("{name} waits at {label}"),
+            );
+        }
+        Ok(())
+    }
+
     /// A client sees the reply to an earlier request, or that there will be none.
     fn sees(
         &mut self,
         place: usize,
         client: ClientId,
         step: usize,
-        answer: &Answer,
+        answer: &'a Answer,
         clause: Option<usize>,
     ) -> Result<(), Refusal> {
         let (name, label) = (&self.setup.clients[client.0].name, self.label(client, step));
@@ -667,10 +729,25 @@ impl<'a> Builder<'a> {
         }
         if *answer != Answer::Lost {
             let phrase = format!("{name} has seen the reply to {label}");
-            self.act(Who::Client(client), vec![Move::See(label)], phrase);
+            let request = self.request(client, step);
+            let act = match request {
+                Request::Await(_) => {
+                    self.plan.seen.push(Seen {
+                        who: name,
+                        what: label,
+                        answer,
+                        is_loose: false,
+                        shape: super::routine::Shape::Plain,
+                    });
+                    Move::Step(label)
+                }
+                _ if waits_for_replicas(request) => Move::Told(label, answer),
+                _ => Move::See(label),
+            };
+            self.act(Who::Client(client), vec![act], phrase);
             return Ok(());
         }
-        let moves = self.gives_up(place, client, label, clause)?;
+        let moves = self.gives_up(place, client, step, clause)?;
         if !moves.is_empty() {
             let phrase = format!("{name} has given up {label}");
             self.act(Who::Client(client), moves, phrase);
@@ -684,14 +761,15 @@ impl<'a> Builder<'a> {
         &self,
         place: usize,
         client: ClientId,
-        label: &'a str,
+        step: usize,
         clause: Option<usize>,
     ) -> Result<Vec<Move<'a>>, Refusal> {
-        if self.begins_something(Who::Client(client)) {
+        let listens = matches!(self.request(client, step), Request::Await(_));
+        if !listens && self.begins_something(Who::Client(client)) {
             return self.refused(place, "who gives up waiting gets a new connection, and what was begun on the old one would go on in a test");
         }
         Ok(match clause {
-            Some(_) => vec![Move::GiveUp(label)],
+            Some(_) => vec![Move::GiveUp(self.label(client, step))],
             None => Vec::new(),
         })
     }
@@ -1012,6 +1090,8 @@ impl<'a> Builder<'a> {
         }
         let routine = self.routine(declaration.protocol.unwrap_or_default())?;
         let mut moves = self.run(client, routine, self.request(client, step));
+        let is_told = waits_for_replicas(self.request(client, step));
+        let listens = matches!(self.request(client, step), Request::Await(_));
         let mut answered = None;
         let mut is_down = false;
         for event in &entry.events {
@@ -1042,7 +1122,7 @@ impl<'a> Builder<'a> {
                     who: asking,
                     answer,
                     ..
-                } if *asking == who => answered = Some(answer),
+                } if *asking == who && !is_told => answered = Some(answer),
                 Fact::AnsweredNobody { answer, .. } => answered = Some(answer),
                 Fact::Saw {
                     client: seeing,
@@ -1053,7 +1133,12 @@ impl<'a> Builder<'a> {
                     Answer::Lost if is_down && clause.is_some() => {
                         moves.push(Move::FindDown(label));
                     }
-                    Answer::Lost => moves.extend(self.gives_up(place, client, label, *clause)?),
+                    Answer::Lost => moves.extend(self.gives_up(place, client, step, *clause)?),
+                    _ if is_told => moves.push(Move::Told(label, answer)),
+                    _ if listens => {
+                        moves.push(Move::Step(label));
+                        answered = Some(answer);
+                    }
                     _ if matches!(moves.last(), Some(Move::Send(_))) => {
                         moves.pop();
                         moves.push(Move::Step(label));
@@ -1166,6 +1251,13 @@ impl<'a> Builder<'a> {
         };
         if matches!(request, Request::CheckDeadline(_) | Request::Sleep(_)) {
             return self.refused(place, "this asks no server");
+        }
+        if matches!(request, Request::Store(_, words) if !super::routine::subscribes_plainly(words))
+        {
+            return self.refused(
+                place,
+                "this subscribes by a pattern, or to several channels at once",
+            );
         }
         let name: &'a str = match who {
             Who::Client(client) => &self.setup.clients[client.0].name,
@@ -1448,17 +1540,21 @@ pub(crate) fn reads_database_clock(reading: &Reading) -> bool {
     })
 }
 
-/// Whether a request is answered as only a replica or its primary does.
-fn asks_for_replicas(request: &Request, answer: &Answer) -> bool {
-    let is_refused =
-        matches!(answer, Answer::Store(Reply::Error(error)) if error.starts_with("READONLY"));
-    let waits = match request {
+/// Whether a request asks how many replicas have what was written: in a test, no server is the replica of another.
+fn waits_for_replicas(request: &Request) -> bool {
+    match request {
         Request::Store(_, arguments) => {
             matches!(arguments.first(), Some(Argument::Literal(word)) if word.eq_ignore_ascii_case(b"WAIT"))
         }
         _ => false,
-    };
-    is_refused || waits
+    }
+}
+
+/// Whether a request is answered as only a replica or its primary does.
+fn asks_for_replicas(request: &Request, answer: &Answer) -> bool {
+    let is_refused =
+        matches!(answer, Answer::Store(Reply::Error(error)) if error.starts_with("READONLY"));
+    is_refused || waits_for_replicas(request)
 }
 
 /// Whether an answer of Redis has a time of day in it, in seconds or in milliseconds.

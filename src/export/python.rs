@@ -3,7 +3,6 @@
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{Statement, Value as SqlValue};
 
-use super::Options;
 use super::claim::Replies;
 use super::layout::{Code as Laid, Style, leaf, list};
 use super::plan::{OPERATOR, Part, Plan};
@@ -14,9 +13,13 @@ use super::walk::{
     arguments, names_in,
 };
 use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, screaming, short, snake};
+use super::{Options, Refusal};
 
 /// The test.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
+///
+/// # Errors
+/// What the language cannot do.
+pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
     super::walk::print(plan, options, &Python)
 }
 
@@ -56,6 +59,11 @@ const TABLES: Tables = Tables {
         see: "{me}.sees_the_reply()  # {name}",
         deliver: "{me}.delivers()  # {name}",
         give_up: "{me}.gives_up()  # {name}",
+        listen: "{me}.waits_for_a_message(¦{label}¦{channel}¦)",
+        told: [
+            "{me}.is_told(¦{label}¦{reply}¦)",
+            "{me}.is_told({reply})  # {name}",
+        ],
         clock: "{me}.clock.passes({n})",
         by_clock: [
             "clock.holds({lock}, {n})",
@@ -191,7 +199,10 @@ impl Language for Python {
     }
 
     fn head(&self, walk: &mut Walk<'_, '_>, indent: usize, routine: &Routine<'_>) {
-        let given = routine.handed(&walk.stores(), ["mysql", "gateway", "sales", "clock"]);
+        let given = routine.handed(
+            &walk.stores(),
+            ["mysql", "gateway", "sales", "clock", "inbox"],
+        );
         let given = given.into_iter();
         let given = given.chain(routine.given.iter().map(|name| variable(name)));
         let open = format!("def {}(", variable(&routine.protocol.name));
@@ -307,6 +318,17 @@ impl Language for Python {
                 list("gateway.charge(", items, ")")
             }
             Call::Refund(name) => list("gateway.refund(", vec![leaf(argument(self, name))], ")"),
+            Call::Subscribe(verb, channel) => {
+                let inbox = asker.inbox();
+                list(
+                    format!("{inbox}.{verb}("),
+                    vec![leaf(argument(self, channel))],
+                    ")",
+                )
+            }
+            Call::Await(channel) => {
+                list("inbox.message(", vec![leaf(argument(self, channel))], ")")
+            }
             Call::Look(lock) => list("clock.look(", vec![leaf(argument(self, lock))], ")"),
             Call::Quorum {
                 votes,
@@ -345,8 +367,9 @@ impl Language for Python {
             .iter()
             .map(|name| format!("{client}.{name}"))
             .collect();
-        let (mysql, clock) = (format!("{client}.mysql"), format!("{client}.clock"));
-        routine.handed(&stores, [&mysql, "gateway", "sales", &clock])
+        let [mysql, clock, inbox] =
+            ["mysql", "clock", "inbox"].map(|member| format!("{client}.{member}"));
+        routine.handed(&stores, [&mysql, "gateway", "sales", &clock, &inbox])
     }
 
     fn given(&self, name: &str, value: String) -> String {
@@ -385,7 +408,12 @@ impl Language for Python {
         match value {
             SqlValue::Null => "None".to_owned(),
             SqlValue::Text(words) => text(words.as_bytes()),
-            SqlValue::DateTime(time) => text(time.to_string().as_bytes()),
+            SqlValue::DateTime(time) => {
+                format!(
+                    "datetime.fromisoformat({})",
+                    text(time.to_string().as_bytes())
+                )
+            }
             SqlValue::Decimal(number) if number.scale() > 0 => format!("Decimal(\"{number}\")"),
             other => other.to_string(),
         }
@@ -501,7 +529,7 @@ fn list_of_replies(replies: &Replies) -> String {
 }
 
 const KEYWORDS: &str = " and as assert async await break class continue def del elif else except finally for from global if import \
-    in is lambda nonlocal not or pass raise return try while with yield redis mysql gateway sales clock rows row value error Step \
+    in is lambda nonlocal not or pass raise return try while with yield redis mysql gateway sales clock inbox rows row value error Step \
     type id None ";
 
 /// A variable's name in Python.

@@ -46,6 +46,10 @@ pub(super) enum Call<'a> {
         /// The margin for clocks that drift, in milliseconds.
         drift: Argument,
     },
+    /// A subscription begins, or ends: its name in small letters, and the channel.
+    Subscribe(String, &'a Argument),
+    /// The next message of a channel.
+    Await(&'a Argument),
     /// Nothing that can be sent.
     Nothing,
 }
@@ -75,7 +79,8 @@ impl<'a> Call<'a> {
                 lease,
                 drift: drift.clone().unwrap_or_else(|| usual_drift(lease)),
             },
-            Request::Await(_) | Request::Sleep(_) => Call::Nothing,
+            Request::Await(channel) => Call::Await(channel),
+            Request::Sleep(_) => Call::Nothing,
         }
     }
 }
@@ -86,6 +91,9 @@ fn command(arguments: &[Argument]) -> Call<'_> {
     };
     let name = String::from_utf8_lossy(name).to_ascii_uppercase();
     match (name.as_str(), rest) {
+        ("SUBSCRIBE" | "UNSUBSCRIBE", [channel]) => {
+            Call::Subscribe(name.to_ascii_lowercase(), channel)
+        }
         ("SET", [key, value, options @ ..]) => match options_of(options) {
             Some(options) => Call::Set {
                 key,

@@ -37,6 +37,8 @@ pub(super) struct Routine<'a> {
     pub sells: bool,
     /// Whether it looks at the client's own clock.
     pub clock: bool,
+    /// Whether it subscribes to channels, or waits for messages.
+    pub listens: bool,
 }
 
 /// A statement.
@@ -219,6 +221,7 @@ impl<'a> Routine<'a> {
             gateway: false,
             sells: false,
             clock: looks || counts,
+            listens: false,
         };
         let bound: Vec<&str> = protocol
             .steps
@@ -228,6 +231,8 @@ impl<'a> Routine<'a> {
             .collect();
         for step in &protocol.steps {
             match &step.request {
+                Request::Store(_, words) if subscribes(words) => routine.listens = true,
+                Request::Await(_) => routine.listens = true,
                 Request::Store(server, _) => {
                     let server = server.map_or(0, |server| server.0);
                     if !routine.stores.contains(&server) {
@@ -236,10 +241,7 @@ impl<'a> Routine<'a> {
                 }
                 Request::Database(_) => routine.database = true,
                 Request::Gateway(_) => routine.gateway = true,
-                Request::CheckDeadline(_)
-                | Request::Quorum { .. }
-                | Request::Await(_)
-                | Request::Sleep(_) => {}
+                Request::CheckDeadline(_) | Request::Quorum { .. } | Request::Sleep(_) => {}
             }
             for name in super::variables(&step.request) {
                 routine.give(name, &bound);
@@ -266,11 +268,11 @@ impl<'a> Routine<'a> {
     }
 
     /// What it is handed: connections to the Redis servers that it asks, of these names, and of the database, the gateway, the list
-    /// of sales and the client's clock what it needs. What is called nothing is left out.
+    /// of sales, the client's clock and its inbox what it needs. What is called nothing is left out.
     pub fn handed(
         &self,
         stores: &[String],
-        [mysql, gateway, sales, clock]: [&str; 4],
+        [mysql, gateway, sales, clock, inbox]: [&str; 5],
     ) -> Vec<String> {
         let mut handed: Vec<String> = Vec::new();
         let mut places = self.stores.clone();
@@ -286,6 +288,7 @@ impl<'a> Routine<'a> {
             (gateway, self.gateway),
             (sales, self.sells),
             (clock, self.clock),
+            (inbox, self.listens),
         ];
         let others = others
             .iter()
@@ -421,8 +424,11 @@ impl<'a> Lower<'a> {
         let index = self.steps[at];
         let step = &self.protocol.steps[index];
         match &step.request {
-            Request::Await(_) => {
-                return self.refused(index, "waits for a message of somebody else");
+            Request::Store(_, words) if !subscribes_plainly(words) => {
+                return self.refused(
+                    index,
+                    "subscribes by a pattern, or to several channels at once",
+                );
             }
             Request::Sleep(_) if step.clauses.is_empty() => {
                 return Ok((remark(step).into_iter().collect(), Some(at + 1)));
@@ -707,6 +713,20 @@ pub(super) fn shape_of(answer: &Answer) -> Shape {
     }
 }
 
+/// Whether a command begins or ends a subscription.
+pub(super) fn subscribes(words: &[Argument]) -> bool {
+    let Some(Argument::Literal(name)) = words.first() else {
+        return false;
+    };
+    name.to_ascii_lowercase().ends_with(b"subscribe")
+}
+
+/// Whether a command that does is one that a test can send.
+pub(super) fn subscribes_plainly(words: &[Argument]) -> bool {
+    let is_pattern = matches!(words.first(), Some(Argument::Literal(name)) if name.to_ascii_lowercase().starts_with(b"p"));
+    !subscribes(words) || (words.len() == 2 && !is_pattern)
+}
+
 /// What a step whose reply may be a vote notes, whatever the reply is.
 fn voting(step: &Step, counts: bool) -> Vec<Code<'_>> {
     let votes = step.effects().filter_map(|effect| match effect {
@@ -926,22 +946,19 @@ fn are_disjoint(one: &Is<'_>, other: &Is<'_>) -> bool {
     }
 }
 
-/// `if A: continue; break` is `if not A: break`.
+/// `if A: ...; continue; break` is `if not A: break; ...`.
 fn tidy_loop(mut code: Vec<Code<'_>>) -> Vec<Code<'_>> {
     match code.as_slice() {
         [.., Code::If(_, body, rest), Code::Break]
-            if matches!(body.as_slice(), [Code::Again]) && rest.is_empty() =>
+            if matches!(body.as_slice(), [.., Code::Again]) && rest.is_empty() =>
         {
             code.pop();
-            if let Some(Code::If(test, ..)) = code.pop() {
-                code.push(Code::If(
-                    Test {
-                        not: !test.not,
-                        ..test
-                    },
-                    vec![Code::Break],
-                    Vec::new(),
-                ));
+            if let Some(Code::If(test, mut body, _)) = code.pop() {
+                let not = !test.not;
+                let leave = Code::If(Test { not, ..test }, vec![Code::Break], Vec::new());
+                body.pop();
+                code.push(leave);
+                code.extend(body);
             }
         }
         [.., Code::Again] => {

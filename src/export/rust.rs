@@ -4,7 +4,6 @@ use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{Statement, Value as SqlValue};
 use crate::sim::event::Value;
 
-use super::Options;
 use super::claim::Replies;
 use super::layout::{Code as Laid, Style, leaf, list};
 use super::plan::{Move, OPERATOR, Part, Plan};
@@ -14,9 +13,13 @@ use super::walk::{
     Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
 };
 use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, screaming, short, snake};
+use super::{Options, Refusal};
 
 /// The test.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
+///
+/// # Errors
+/// What the language cannot do.
+pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
     let mut replies = Vec::new();
     for routine in &plan.routines {
         super::routine::assigned_in(&routine.code, &mut replies);
@@ -57,6 +60,11 @@ const TABLES: Tables = Tables {
         see: "{me}.sees_the_reply().await; // {name}",
         deliver: "{me}.delivers().await; // {name}",
         give_up: "{me}.gives_up().await; // {name}",
+        listen: "{me}.waits_for_a_message(¦{label}¦{channel}¦).await;",
+        told: [
+            "{me}.is_told(¦{label}¦{reply}¦).await;",
+            "{me}.is_told({reply}).await; // {name}",
+        ],
         clock: "{me}.clock.lock().unwrap().passes({n});",
         by_clock: [
             "steps.clock().holds({lock}, {n})",
@@ -472,6 +480,10 @@ impl Rust {
                 list("charge_once(", items.into(), ")")
             }
             Call::Refund(name) => list("refund(", vec![self.argument(name)], ")"),
+            Call::Subscribe(verb, channel) => {
+                list(format!("{verb}("), vec![self.argument(channel)], ")")
+            }
+            Call::Await(channel) => list("message(", vec![self.argument(channel)], ")"),
             Call::Look(lock) => list("look(", vec![self.argument(lock)], ")"),
             Call::Quorum {
                 votes,

@@ -2,12 +2,10 @@
 
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{Statement, Value as SqlValue};
-use crate::sim::event::Answer;
 
-use super::Options;
 use super::claim::Replies;
 use super::layout::{Code as Laid, leaf, list};
-use super::plan::{OPERATOR, Part, Plan, Seen};
+use super::plan::{OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Code, Routine, Send, Shape};
 use super::walk::{
@@ -15,9 +13,13 @@ use super::walk::{
     argument, arguments, names_in,
 };
 use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, screaming};
+use super::{Options, Refusal};
 
 /// The test.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> String {
+///
+/// # Errors
+/// What the language cannot do.
+pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
     super::walk::print(plan, options, &JavaScript)
 }
 
@@ -46,6 +48,11 @@ const TABLES: Tables = Tables {
         see: "{me}.seesTheReply(); // {name}",
         deliver: "await {me}.delivers(); // {name}",
         give_up: "{me}.givesUp(); // {name}",
+        listen: "await {me}.waitsForAMessage(¦{label}¦{channel}¦);",
+        told: [
+            "{me}.isTold(¦{label}¦{reply}¦);",
+            "{me}.isTold({reply}); // {name}",
+        ],
         clock: "{me}.clock.passes({n});",
         by_clock: [
             "clock.holds({lock}, {n})",
@@ -191,10 +198,10 @@ impl Language for JavaScript {
     }
 
     fn head(&self, walk: &mut Walk<'_, '_>, indent: usize, routine: &Routine<'_>) {
-        let own = routine.handed(&walk.stores(), ["mysql", "", "", "clock"]);
+        let own = routine.handed(&walk.stores(), ["mysql", "", "", "clock", "inbox"]);
         let mut given = Vec::new();
         given.extend((!own.is_empty()).then(|| format!("{{ {} }}", own.join(", "))));
-        given.extend(routine.handed(&[], ["", "gateway", "sales", ""]));
+        given.extend(routine.handed(&[], ["", "gateway", "sales", "", ""]));
         given.extend(routine.given.iter().map(|name| variable(name)));
         let doc = "/** One attempt, request by request; each is sent when the schedule says so. */";
         let open = format!("function* {}(", variable(&routine.protocol.name));
@@ -317,6 +324,17 @@ impl Language for JavaScript {
                 list("gateway.charge(", items, ")")
             }
             Call::Refund(name) => list("gateway.refund(", vec![leaf(argument(self, name))], ")"),
+            Call::Subscribe(verb, channel) => {
+                let inbox = asker.inbox();
+                list(
+                    format!("{inbox}.{verb}("),
+                    vec![leaf(argument(self, channel))],
+                    ")",
+                )
+            }
+            Call::Await(channel) => {
+                list("inbox.message(", vec![leaf(argument(self, channel))], ")")
+            }
             Call::Look(lock) => list("clock.look(", vec![leaf(argument(self, lock))], ")"),
             Call::Quorum {
                 votes,
@@ -353,9 +371,10 @@ impl Language for JavaScript {
     }
 
     fn handed(&self, routine: &Routine<'_>, client: &str, _stores: &[String]) -> Vec<String> {
-        let has_own = !routine.stores.is_empty() || routine.database || routine.clock;
+        let has_servers = !routine.stores.is_empty() || routine.database;
+        let has_own = has_servers || routine.clock || routine.listens;
         let mut handed: Vec<String> = has_own.then(|| client.to_owned()).into_iter().collect();
-        handed.extend(routine.handed(&[], ["", "gateway", "sales", ""]));
+        handed.extend(routine.handed(&[], ["", "gateway", "sales", "", ""]));
         handed
     }
 
@@ -399,11 +418,6 @@ impl Language for JavaScript {
             SqlValue::DateTime(time) => text(time.to_string().as_bytes()),
             other => other.to_string(),
         }
-    }
-
-    fn reply_of_its_own(&self, seen: &Seen<'_>) -> Option<String> {
-        let subscribes = seen.what.to_ascii_uppercase().starts_with("SUBSCRIBE ");
-        (subscribes && matches!(seen.answer, Answer::Store(_))).then(|| "1".to_owned())
     }
 
     fn rows_are(
@@ -555,7 +569,7 @@ fn lists_of_replies(walk: &mut Walk<'_, '_>, indent: usize, name: &str, replies:
 
 const KEYWORDS: &str = " await break case catch class const continue default delete do else export extends false finally for \
     function if import in instanceof new null return static super switch this throw true try typeof var void while with yield let \
-    clock redis mysql gateway sales rows row value error step test base seen everybody operator latch replies left paid stock least sorted ";
+    clock inbox redis mysql gateway sales rows row value error step test base seen everybody operator latch replies left paid stock least sorted ";
 
 /// A variable's name in JavaScript.
 fn variable(name: &str) -> String {

@@ -9,7 +9,6 @@ use crate::sim::store::Value as StoreValue;
 use crate::sim::store::reply::Reply;
 use crate::sorted::SortedMap;
 
-use super::Options;
 use super::claim::{Claim, Evidence, Replies};
 use super::layout::{Code as Laid, Style, laid_out, leaf, list};
 use super::plan::{CLOCK_KEY, FinalKey, Key, Move, Part, Plan, Seen};
@@ -19,6 +18,7 @@ use super::template::{Line, filled, lines, with_words};
 use super::words::{
     LEAVES_ALONE, SEE_IT, aim, error_name, listed, name_in_sql, push_line, seconds, wrapped,
 };
+use super::{Options, Refusal};
 
 /// What a language looks like.
 pub(super) struct Form {
@@ -110,6 +110,10 @@ pub(super) struct Phrases {
     pub deliver: &'static str,
     /// No reply is waited for any longer.
     pub give_up: &'static str,
+    /// The client waits for a message of `{channel}`.
+    pub listen: &'static str,
+    /// The next request is answered with `{reply}`; and so is whichever it is.
+    pub told: [&'static str; 2],
     /// The client's own clock goes on by `{n}`.
     pub clock: &'static str,
     /// What a client notes by its own clock: `{lock}` and `{n}`.
@@ -236,6 +240,10 @@ pub(super) struct Tables {
 pub(super) trait Language {
     /// What of it is tables.
     fn tables(&self) -> &'static Tables;
+    /// What it cannot do of a plan.
+    fn refusal(&self, _plan: &Plan<'_>) -> Option<Refusal> {
+        None
+    }
     /// The words of the template: `{{name}}`.
     fn words(&self, _plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         Vec::new()
@@ -250,7 +258,7 @@ pub(super) trait Language {
     /// What a connection to a Redis server is called, as a member of whoever has it.
     fn server(&self, name: &str) -> String {
         const TAKEN: &str = " mysql name seen notes step steps runs sends sees note reply upcoming protocol close connect asks \
-            clock loses delays delivers ask row rows value update refused db rdb t waiting replies delayed ";
+            clock inbox loses delays delivers ask row rows value update refused db rdb t waiting replies delayed ";
         if name == "redis" {
             return name.to_owned();
         }
@@ -356,10 +364,6 @@ pub(super) trait Language {
             close,
         )
     }
-    /// A reply that its client library gives in a form of its own.
-    fn reply_of_its_own(&self, _seen: &Seen<'_>) -> Option<String> {
-        None
-    }
     /// Asserts that a table has these rows.
     fn rows_are(
         &self,
@@ -417,7 +421,17 @@ pub(super) struct Walk<'p, 'a> {
 }
 
 /// The test for a plan in a language.
-pub(super) fn print(plan: &Plan<'_>, options: Options, language: &dyn Language) -> String {
+///
+/// # Errors
+/// What the language cannot do.
+pub(super) fn print(
+    plan: &Plan<'_>,
+    options: Options,
+    language: &dyn Language,
+) -> Result<String, Refusal> {
+    if let Some(refusal) = language.refusal(plan) {
+        return Err(refusal);
+    }
     let mut walk = Walk {
         plan,
         options,
@@ -427,7 +441,7 @@ pub(super) fn print(plan: &Plan<'_>, options: Options, language: &dyn Language) 
         parts: Vec::new(),
     };
     walk.template(language.tables().template);
-    language.finished(walk.out)
+    Ok(language.finished(walk.out))
 }
 
 impl<'p> Walk<'p, '_> {
@@ -516,6 +530,17 @@ impl<'p> Walk<'p, '_> {
             "finds_down" => plan.looks(|act| matches!(act, Move::FindDown(_))),
             "loses" => plan.looks(|act| matches!(act, Move::Lose(_) | Move::FindDown(_))),
             "delays" => plan.looks(|act| matches!(act, Move::Delay(_))),
+            "awaits" => plan.calls(&|call| matches!(call, Call::Await(_))),
+            "subscribes" => {
+                plan.calls(&|call| matches!(call, Call::Subscribe(verb, _) if verb == "subscribe"))
+            }
+            "unsubscribes" => {
+                plan.calls(&|call| matches!(call, Call::Subscribe(verb, _) if verb != "subscribe"))
+            }
+            "node" => self.is_true("digests") || self.is_true("listens"),
+            "listens" => plan.listens(),
+            "waits" => !self.options.holds && plan.looks(|act| matches!(act, Move::Listen(..))),
+            "told" => plan.looks(|act| matches!(act, Move::Told(..))),
             "passes" => plan.looks(|act| matches!(act, Move::Clock(_))),
             "forgets" => plan.routines.iter().any(Routine::forgets),
             "guards" => plan.gateway || self.is_true("clock"),
@@ -541,6 +566,7 @@ impl<'p> Walk<'p, '_> {
             "deadlines" => plan.looks(|act| matches!(act, Move::LookForDeadline(_))),
             "found_rows" => plan.setup.found_rows,
             "loose" => !self.options.holds && plan.seen.iter().any(|seen| seen.is_loose),
+            "times" => !self.options.holds && plan.has_times(),
             "decimals" => !self.options.holds && plan.has_decimals(),
             "replies" => plan.claims.iter().any(|claim| claim.evidence.is_replies()),
             "values" => {
@@ -565,8 +591,18 @@ impl<'p> Walk<'p, '_> {
             "uses_elements" => {
                 self.is_true("indexes") || self.is_true("elements") || self.is_true("loose")
             }
+            "uses_operator" => {
+                !self.options.holds
+                    || self.is_true("sets_up")
+                    || plan.parts.iter().any(Part::is_operator)
+                    || self.claims(&|evidence| evidence.is_value())
+            }
             "sets_up" => !plan.statements.is_empty() || !plan.setup.commands.is_empty(),
-            "lists" => !plan.tables.is_empty() || (!self.options.holds && plan.has_lists()),
+            "lists" => {
+                self.is_true("listens")
+                    || !plan.tables.is_empty()
+                    || (!self.options.holds && plan.has_lists())
+            }
             "single_rows" => self.asks_for(Shape::Row),
             "tokens" => self.claims(&|evidence| {
                 matches!(evidence, Evidence::Growing(_) | Evidence::Different(_))
@@ -954,6 +990,19 @@ impl<'p> Walk<'p, '_> {
                 (phrases.deliver, self.label(label, ""))
             }
             Move::GiveUp(label) => (phrases.give_up, self.label(label, "")),
+            Move::Listen(..) if self.options.holds => return,
+            Move::Listen(label, channel) => {
+                let mut words = self.label(label, "");
+                words.push(("channel", language.text(channel)));
+                (phrases.listen, words)
+            }
+            Move::Told(label, answer) => {
+                let remark = "In this test no server is the replica of another: how many have it is what the schedule says.";
+                self.remark(indent, remark);
+                let mut words = self.label(label, "");
+                words.push(("reply", answered(language, answer)));
+                (phrases.told[usize::from(self.options.holds)], words)
+            }
             Move::Clock(passed) => (phrases.clock, vec![("n", passed.to_string())]),
             Move::Tell(request) => return self.tell(indent, request),
             Move::Wait(which) => (phrases.wait, latch(*which)),
@@ -1068,8 +1117,7 @@ impl<'p> Walk<'p, '_> {
         let [open, item_open, item_close, close] = language.tables().phrases.seen;
         self.line(indent, open);
         for (place, seen) in self.plan.seen.iter().enumerate() {
-            let reply = language.reply_of_its_own(seen);
-            let reply = reply.unwrap_or_else(|| expected(language, seen, place));
+            let reply = expected(language, seen, place);
             let items = vec![
                 leaf(language.text(seen.who.as_bytes())),
                 leaf(language.text(seen.what.as_bytes())),
@@ -1224,6 +1272,15 @@ impl Asker<'_> {
         };
         [of(self.redis), of("mysql")]
     }
+
+    /// Its subscriptions, in the same languages.
+    pub fn inbox(self) -> String {
+        match self.who {
+            Asking::Protocol => "inbox".to_owned(),
+            Asking::Console(me) => format!("{me}.inbox"),
+            Asking::SetUp => "operator.inbox".to_owned(),
+        }
+    }
 }
 
 /// Where several servers are.
@@ -1329,6 +1386,14 @@ pub(super) fn names_in(statement: &Statement) -> Vec<&String> {
     crate::sorted::sort(&mut names);
     names.dedup();
     names
+}
+
+/// An answer of Redis in a language's words.
+fn answered(language: &dyn Language, answer: &Answer) -> String {
+    match answer {
+        Answer::Store(reply) => reply_text(language, reply, None),
+        _ => language.tables().form.nil[0].to_owned(),
+    }
 }
 
 /// A reply that is expected, in a language's words.

@@ -726,6 +726,23 @@ func (c *client) delivers() {
 	}
 }
 %end
+%if told holds
+
+// isTold has the next request answered by the schedule.
+func (c *client) isTold(reply any) {
+	c.reply = reply
+	c.seesTheReply()
+}
+%end
+%if told !holds
+
+// isTold has the next request, which has to be this one, answered by the schedule.
+func (c *client) isTold(label string, reply any) {
+	c.expects(label)
+	c.reply = reply
+	c.seesTheReply()
+}
+%end
 %if gives_up
 
 // givesUp waits no longer for the reply.

@@ -136,6 +136,9 @@ final class Client
     public ?Redis ${{server}} = null;
 %end
 %end
+%if listens
+    public ?Inbox $inbox = null;
+%end
 %if clock
     public Clock $clock;
 %end
@@ -173,6 +176,9 @@ final class Client
 %each
         $this->{{server}} = $this->connectToRedis('{{suffix}}', '{{place}}');
 %end
+%end
+%if listens
+        $this->inbox = new Inbox();
 %end
 %if database
         $host = getenv('DB_HOST') ?: '127.0.0.1';
@@ -214,6 +220,9 @@ final class Client
         $this->{{server}}?->close();
         $this->{{server}} = null;
 %end
+%end
+%if listens
+        $this->inbox = null;
 %end
 %if database
         $this->mysql = null;
@@ -339,6 +348,34 @@ final class Client
         $this->reply = $this->note(...$this->underWay);
     }
 %end
+%if waits
+
+    /** The next request, which has to be this one, waits: no message has come. */
+    public function waitsForAMessage(string $label, string $channel): void
+    {
+        $this->expects($label);
+        TestCase::assertTrue($this->inbox->isEmpty($channel));
+    }
+%end
+%if told holds
+
+    /** The next request is answered by the schedule. */
+    public function isTold(mixed $reply): void
+    {
+        $this->reply = $reply;
+        $this->seesTheReply();
+    }
+%end
+%if told !holds
+
+    /** The next request, which has to be this one, is answered by the schedule. */
+    public function isTold(string $label, mixed $reply): void
+    {
+        $this->expects($label);
+        $this->reply = $reply;
+        $this->seesTheReply();
+    }
+%end
 %if gives_up
 
     /** Waits no longer for the reply. */
@@ -453,6 +490,99 @@ final class Client
     }
 }
 
+%if listens
+/** A client's subscriptions, on a connection of their own, and what has come; phpredis would wait in a loop of its own. */
+final class Inbox
+{
+    /** @var resource */
+    private $stream;
+    private array $messages = [];
+
+    public function __construct()
+    {
+        $host = getenv('REDIS_HOST') ?: '127.0.0.1';
+        $port = getenv('REDIS_PORT') ?: '6379';
+        $this->stream = stream_socket_client("tcp://{$host}:{$port}", $code, $error, 10);
+        stream_set_timeout($this->stream, 10);
+        if (getenv('REDIS_PASSWORD')) {
+            $this->send('AUTH', getenv('REDIS_PASSWORD'));
+            $this->read();
+        }
+    }
+
+    /** Begins to listen; the reply as the server sends it. */
+    public function subscribe(string $channel): array
+    {
+        $this->send('SUBSCRIBE', $channel);
+
+        return $this->next('subscribe');
+    }
+
+    /** Ends it. */
+    public function unsubscribe(string $channel): array
+    {
+        $this->send('UNSUBSCRIBE', $channel);
+
+        return $this->next('unsubscribe');
+    }
+
+    /** The next message of a channel: one that has come, or the next to come. */
+    public function message(string $channel): string
+    {
+        foreach ($this->messages as $place => [, $of, $text]) {
+            if ($of === $channel) {
+                unset($this->messages[$place]);
+
+                return $text;
+            }
+        }
+        $this->messages[] = $this->next('message');
+
+        return $this->message($channel);
+    }
+
+    /** Whether no message of a channel has come. */
+    public function isEmpty(string $channel): bool
+    {
+        // Whatever had come before the answer to this is read then.
+        $this->send('PING');
+        $this->next('pong');
+
+        return !in_array($channel, array_column($this->messages, 1), true);
+    }
+
+    /** The next of this kind; messages before it are kept. */
+    private function next(string $kind): array
+    {
+        while (($got = $this->read())[0] !== $kind) {
+            $this->messages[] = $got;
+        }
+
+        return $got;
+    }
+
+    private function send(string ...$words): void
+    {
+        $words = array_map(fn (string $word) => '$' . strlen($word) . "\r\n{$word}\r\n", $words);
+        fwrite($this->stream, '*' . count($words) . "\r\n" . implode($words));
+    }
+
+    private function read(): mixed
+    {
+        $line = rtrim((string) fgets($this->stream));
+        TestCase::assertNotSame('', $line, 'nothing has come');
+        $rest = substr($line, 1);
+
+        return match ($line[0]) {
+            '*' => array_map(fn () => $this->read(), range(1, (int) $rest)),
+            '$' => substr(stream_get_contents($this->stream, (int) $rest + 2), 0, -2),
+            ':' => (int) $rest,
+            default => $rest,
+        };
+    }
+}
+
+%end
 %if no_reply
 /** What a client learns that has waited for a reply in vain. */
 final class NoReply

@@ -15,6 +15,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 %if gateway
 from dataclasses import dataclass
 %end
+%if times
+from datetime import datetime
+%end
 %if decimals
 from decimal import Decimal
 %end
@@ -177,6 +180,59 @@ def connect_to_redis(variable, database):
     connection.response_callbacks.clear()
     return connection
 %end
+%if listens
+
+
+class Inbox:
+    """A client's subscriptions, on a connection of their own, and what has come."""
+
+    def __init__(self, redis):
+        self.redis = redis
+        self.pubsub = redis.pubsub()
+        self.messages = []
+
+    def close(self):
+        """Hears nothing any longer."""
+        self.pubsub.close()
+        self.redis.close()
+
+    def subscribe(self, channel):
+        """Begins to listen; the reply as the server sends it."""
+        self.pubsub.subscribe(channel)
+        return self.next("subscribe")
+
+    def unsubscribe(self, channel):
+        """Ends it."""
+        self.pubsub.unsubscribe(channel)
+        return self.next("unsubscribe")
+
+    def message(self, channel):
+        """The next message of a channel: one that has come, or the next to come."""
+        of_channel = [message for message in self.messages if message[1] == channel]
+        if of_channel:
+            self.messages.remove(of_channel[0])
+            return of_channel[0][2]
+        while (message := self.next("message"))[1] != channel:
+            self.messages.append(message)
+        return message[2]
+
+    def is_empty(self, channel):
+        """Whether no message of a channel has come."""
+        # Whatever had come before the answer to this is read then.
+        self.pubsub.ping()
+        self.next("pong")
+        return channel not in [message[1] for message in self.messages]
+
+    def next(self, kind):
+        """The next of this kind; messages before it are kept."""
+        while True:
+            got = self.pubsub.get_message(timeout=10)
+            assert got is not None, f"no {kind} has come"
+            got = [got["type"], got["channel"], got["data"]]
+            if got[0] == kind:
+                return got
+            self.messages.append(got)
+%end
 %if database
 
 
@@ -260,6 +316,12 @@ class Client:
         self.{{server}} = connect_to_redis("REDIS_URL{{suffix}}", {{place}})
 %end
 %end
+%if listens !several
+        self.inbox = Inbox(connect_to_redis())
+%end
+%if listens several
+        self.inbox = Inbox(connect_to_redis("REDIS_URL", 0))
+%end
 %if database
         self.mysql = connect_to_mysql()
 %end
@@ -273,6 +335,9 @@ class Client:
 %each
         self.{{server}}.close()
 %end
+%end
+%if listens
+        self.inbox.close()
 %end
 %if database
         if self.mysql.open:
@@ -376,6 +441,28 @@ class Client:
     def delivers(self):
         """What has been under way comes to its server; the reply waits."""
         self.reply = self.note(self.under_way.label, self.under_way.request)
+%end
+%if waits
+
+    def waits_for_a_message(self, label, channel):
+        """The next request, which has to be this one, waits: no message has come."""
+        self.expects(label)
+        assert self.inbox.is_empty(channel)
+%end
+%if told holds
+
+    def is_told(self, reply):
+        """The next request is answered by the schedule."""
+        self.reply = reply
+        self.sees_the_reply()
+%end
+%if told !holds
+
+    def is_told(self, label, reply):
+        """The next request, which has to be this one, is answered by the schedule."""
+        self.expects(label)
+        self.reply = reply
+        self.sees_the_reply()
 %end
 %if gives_up
 

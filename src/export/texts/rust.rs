@@ -70,7 +70,9 @@ async fn {{test}}() {
 
 async fn schedule() {
     let notes = Notes::default();
+%if uses_operator
     let mut operator = Client::new("operator", &notes).await;
+%end
 %if sets_up
     set_up(&mut operator).await;
 %end
@@ -151,6 +153,12 @@ enum Request {
 %end
 %if refunds
     Refund(String),
+%end
+%if listens
+    Subscribe(&'static str, String),
+%end
+%if awaits
+    Message(String),
 %end
 %if looks
     Look(String),
@@ -236,6 +244,27 @@ fn refund(name: impl Into<String>) -> Request {
 }
 %end
 
+%if subscribes
+/// Begins to listen to a channel.
+fn subscribe(channel: impl Into<String>) -> Request {
+    Request::Subscribe("subscribe", channel.into())
+}
+
+%end
+%if unsubscribes
+/// Listens to a channel no longer.
+fn unsubscribe(channel: impl Into<String>) -> Request {
+    Request::Subscribe("unsubscribe", channel.into())
+}
+
+%end
+%if awaits
+/// The next message of a channel: one that has come, or the next to come.
+fn message(channel: impl Into<String>) -> Request {
+    Request::Message(channel.into())
+}
+
+%end
 %if looks
 /// Whether the client may still count on a lock, by its own clock.
 fn look(lock: impl Into<String>) -> Request {
@@ -689,6 +718,78 @@ impl Clock {
 %end
 }
 %end
+%if listens
+
+/// A client's subscriptions, on a connection of their own, and what has come.
+struct Inbox {
+    redis: redis::Connection,
+    messages: Vec<(Reply, Reply)>,
+}
+
+impl Inbox {
+    fn connect() -> Inbox {
+        let url = env::var("REDIS_URL").unwrap_or_else(|_| "redis://127.0.0.1:6379/0".to_owned());
+        let client = redis::Client::open(url).expect("REDIS_URL");
+        let redis = client.get_connection().expect("a connection to Redis");
+        let limit = Some(Duration::from_secs(10));
+        redis.set_read_timeout(limit).expect("a limit");
+        let messages = Vec::new();
+        Inbox { redis, messages }
+    }
+
+    /// Begins to listen to a channel, or ends it; the reply as the server sends it.
+    fn ask(&mut self, command: &str, channel: &str) -> Reply {
+        self.send(redis::cmd(command).arg(channel));
+        let [channel, count] = self.next(command);
+        list![command, channel, count]
+    }
+%if awaits
+
+    /// The next message of a channel.
+    fn message(&mut self, channel: &str) -> Reply {
+        loop {
+            let mut messages = self.messages.iter();
+            if let Some(place) = messages.position(|(of, _)| *of == channel) {
+                return self.messages.remove(place).1;
+            }
+            let [of, text] = self.next("message");
+            self.messages.push((of, text));
+        }
+    }
+%end
+%if waits
+
+    /// Whether no message of a channel has come.
+    fn is_empty(&mut self, channel: &str) -> bool {
+        // Whatever had come before the answer to this is read then.
+        self.send(&redis::cmd("PING"));
+        self.next("pong");
+        self.messages.iter().all(|(of, _)| *of != channel)
+    }
+%end
+
+    fn send(&mut self, command: &Cmd) {
+        let packed = command.get_packed_command();
+        self.redis.send_packed_command(&packed).expect("sent");
+    }
+
+    /// The next of this kind; messages before it are kept.
+    fn next(&mut self, kind: &str) -> [Reply; 2] {
+        loop {
+            let got = Reply::from(self.redis.recv_response().expect("something comes"));
+            let Reply::List(mut got) = got else {
+                panic!("{got:?} is not expected");
+            };
+            got.resize(3, Reply::Nil);
+            let rest = [got[1].clone(), got[2].clone()];
+            if got[0] == kind {
+                return rest;
+            }
+            self.messages.push(rest.into());
+        }
+    }
+}
+%end
 %if store several
 
 async fn connect_to_redis(variable: &str, database: u8) -> MultiplexedConnection {
@@ -833,6 +934,9 @@ struct Client {
     upcoming: Option<Step>,
     waiting: Option<(oneshot::Sender<Reply>, Reply)>,
 %end
+%if listens
+    inbox: Option<Inbox>,
+%end
 %if delays
     under_way: Option<Step>,
 %end
@@ -860,6 +964,9 @@ impl Client {
             upcoming: None,
             waiting: None,
 %end
+%if listens
+            inbox: None,
+%end
 %if delays
             under_way: None,
 %end
@@ -883,6 +990,9 @@ impl Client {
 %end
         ];
 %end
+%if listens
+        self.inbox = Some(Inbox::connect());
+%end
 %if database
         self.mysql = Some(connect_to_mysql().await);
 %end
@@ -895,6 +1005,9 @@ impl Client {
 %end
 %if store several
         self.redis.clear();
+%end
+%if listens
+        self.inbox = None;
 %end
 %if database
         if let Some(mysql) = self.mysql.take() {
@@ -1068,10 +1181,44 @@ impl Client {
         }
     }
 %end
+%if waits
+
+    /// The next request, which has to be this one, waits: no message has come.
+    async fn waits_for_a_message(&mut self, label: &str, channel: &str) {
+        let upcoming = self.upcoming.as_ref().map(|step| step.label);
+        assert_eq!(upcoming, Some(label));
+        let inbox = self.inbox.as_mut().expect("a connection to Redis");
+        assert!(inbox.is_empty(channel), "a message has come");
+    }
+%end
+%if told holds
+
+    /// The next request is answered by the schedule.
+    async fn is_told(&mut self, reply: impl Into<Reply>) {
+        if let Some(step) = self.upcoming.take() {
+            self.waiting = Some((step.reply, reply.into()));
+            self.sees_the_reply().await;
+        }
+    }
+%end
+%if told !holds
+
+    /// The next request, which has to be this one, is answered by the schedule.
+    async fn is_told(&mut self, label: &str, reply: impl Into<Reply>) {
+        let step = self.next(label);
+        self.waiting = Some((step.reply, reply.into()));
+        self.sees_the_reply().await;
+    }
+%end
 %if gives_up
 
     /// Waits no longer for the reply.
     async fn gives_up(&mut self) {
+%if listens
+        if let Some(step) = self.upcoming.take() {
+            self.waiting = Some((step.reply, Reply::Lost));
+        }
+%end
         if let Some((_, waiting)) = &mut self.waiting {
             *waiting = Reply::Lost;
         }
@@ -1158,6 +1305,18 @@ impl Client {
 %end
 %if refunds
             Request::Refund(name) => Ok(self.notes.gateway().refund(&name)),
+%end
+%if listens
+            Request::Subscribe(command, channel) => {
+                let inbox = self.inbox.as_mut().expect("a connection to Redis");
+                Ok(inbox.ask(command, &channel))
+            }
+%end
+%if awaits
+            Request::Message(channel) => {
+                let inbox = self.inbox.as_mut().expect("a connection to Redis");
+                Ok(inbox.message(&channel))
+            }
 %end
 %if looks
             Request::Look(lock) => Ok(self.clock.lock().unwrap().look(&lock)),

@@ -3,6 +3,11 @@
 
 %if digests
 import { createHash } from "node:crypto";
+%end
+%if listens
+import { once } from "node:events";
+%end
+%if node
 
 %end
 %if store
@@ -157,6 +162,52 @@ function connectToRedis(variable, database) {
   return new Redis(process.env[variable] ?? usual);
 }
 %end
+%if listens
+
+/** A client's subscriptions, on a connection of their own, and what has come. */
+class Inbox {
+  messages = [];
+
+  constructor(redis) {
+    this.redis = redis;
+    redis.on("message", (channel, text) => {
+      this.messages.push({ channel, text });
+    });
+  }
+
+  /** Hears nothing any longer. */
+  disconnect() {
+    this.redis.disconnect();
+  }
+
+  /** Begins to listen; the reply as the server sends it. */
+  async subscribe(channel) {
+    return ["subscribe", channel, await this.redis.subscribe(channel)];
+  }
+
+  /** Ends it. */
+  async unsubscribe(channel) {
+    return ["unsubscribe", channel, await this.redis.unsubscribe(channel)];
+  }
+
+  /** The next message of a channel: one that has come, or the next to come. */
+  async message(channel) {
+    const place = this.messages.findIndex((it) => it.channel === channel);
+    if (place >= 0) {
+      return this.messages.splice(place, 1)[0].text;
+    }
+    await once(this.redis, "message");
+    return this.message(channel);
+  }
+
+  /** Whether no message of a channel has come. */
+  async isEmpty(channel) {
+    // Whatever had come before the answer to this is there then.
+    await this.redis.ping();
+    return !this.messages.some((it) => it.channel === channel);
+  }
+}
+%end
 %if database
 
 function connectToMysql() {
@@ -169,6 +220,9 @@ function connectToMysql() {
     namedPlaceholders: true,
     rowsAsArray: true,
     decimalNumbers: true,
+%if times
+    dateStrings: true,
+%end
 %if !found_rows
     flags: ["-FOUND_ROWS"],
 %end
@@ -230,6 +284,12 @@ class Client {
     this.{{server}} = connectToRedis("REDIS_URL{{suffix}}", {{place}});
 %end
 %end
+%if listens !several
+    this.inbox = new Inbox(connectToRedis());
+%end
+%if listens several
+    this.inbox = new Inbox(connectToRedis("REDIS_URL", 0));
+%end
 %if database
     this.mysql = await connectToMysql();
 %end
@@ -242,6 +302,9 @@ class Client {
 %each
     this.{{server}}.disconnect();
 %end
+%end
+%if listens
+    this.inbox.disconnect();
 %end
 %if database
     this.mysql.destroy();
@@ -354,6 +417,31 @@ class Client {
   async delivers() {
     const { label, request } = this.underWay;
     this.reply = await this.note(label, request);
+  }
+%end
+%if waits
+
+  /** The next request, which has to be this one, waits: no message has come. */
+  async waitsForAMessage(label, channel) {
+    this.expects(label);
+    expect(await this.inbox.isEmpty(channel)).toBe(true);
+  }
+%end
+%if told holds
+
+  /** The next request is answered by the schedule. */
+  isTold(reply) {
+    this.reply = reply;
+    this.seesTheReply();
+  }
+%end
+%if told !holds
+
+  /** The next request, which has to be this one, is answered by the schedule. */
+  isTold(label, reply) {
+    this.expects(label);
+    this.reply = reply;
+    this.seesTheReply();
   }
 %end
 %if gives_up
