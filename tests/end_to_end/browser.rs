@@ -210,6 +210,60 @@ impl Browser {
         self.element_command(&element, "click", &json!({}), selector);
     }
 
+    /// Taps the first element that a CSS selector finds, as [`Browser::tap_nth`] does.
+    #[track_caller]
+    pub fn tap(&self, selector: &str) {
+        self.wait_until(&format!("there is '{selector}'"), |browser| {
+            browser.count(selector) > 0
+        });
+        self.tap_nth(selector, 0);
+    }
+
+    /// Taps the middle of one of the elements that a CSS selector finds, once it is scrolled into view; nothing may lie over it, and it
+    /// may not be smaller than a thumb can hit: 24 by 24 CSS pixels, as WCAG 2.2 has it.
+    #[track_caller]
+    pub fn tap_nth(&self, selector: &str, place: usize) {
+        const MIDDLE: &str = "
+            const element = document.querySelectorAll(arguments[0])[arguments[1]];
+            element.scrollIntoView({ block: 'nearest' });
+            const box = element.getBoundingClientRect();
+            const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+            const hit = document.elementFromPoint(x, y);
+            return [Math.round(x), Math.round(y), Math.min(box.width, box.height), element.contains(hit), hit?.className ?? ''];";
+        let found = self.execute(MIDDLE, &json!([selector, place]));
+        let (x, y, size, is_free) = (&found[0], &found[1], &found[2], &found[3]);
+        assert!(
+            size.as_f64().is_some_and(|size| size >= 24.0),
+            "'{selector}' {place} is only {size} px"
+        );
+        assert_eq!(
+            *is_free,
+            json!(true),
+            "over '{selector}' {place} lies '{}'",
+            found[4]
+        );
+        let touch = json!({ "actions": [{
+            "type": "pointer", "id": "thumb", "parameters": { "pointerType": "touch" },
+            "actions": [
+                { "type": "pointerMove", "duration": 0, "x": x, "y": y },
+                { "type": "pointerDown", "button": 0 },
+                { "type": "pointerUp", "button": 0 },
+            ],
+        }] });
+        self.command("actions", &touch);
+    }
+
+    /// Whether the middle of the first element that a CSS selector finds is within the window.
+    #[track_caller]
+    pub fn is_in_view(&self, selector: &str) -> bool {
+        const SEEN: &str = "
+            const element = document.querySelector(arguments[0]);
+            if (!element?.checkVisibility()) return false;
+            const box = element.getBoundingClientRect();
+            return box.width > 0 && box.right > 0 && box.left < innerWidth && box.bottom > 0 && box.top < innerHeight;";
+        self.execute(SEEN, &json!([selector])) == json!(true)
+    }
+
     /// Clicks what a visitor would call by this text: the button, link, tab, label or summary whose
     /// visible text, accessible name or tooltip is exactly this.
     #[track_caller]
@@ -374,6 +428,16 @@ impl Browser {
         self.developer_tools("Emulation.setDeviceMetricsOverride", &size);
     }
 
+    /// From now on the browser is that of a phone of this size, in CSS pixels, with a screen that is touched.
+    #[track_caller]
+    pub fn is_a_phone(&self, width: u32, height: u32) {
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 2, "mobile": true });
+        self.developer_tools("Emulation.setDeviceMetricsOverride", &size);
+        let touch = json!({ "enabled": true, "maxTouchPoints": 1 });
+        self.developer_tools("Emulation.setTouchEmulationEnabled", &touch);
+    }
+
     /// Whether the visitor's system asks for dark colours.
     #[track_caller]
     pub fn prefer_dark(&self, dark: bool) {
@@ -501,7 +565,7 @@ impl Browser {
 pub mod keys {
     pub const BACKSPACE: &str = "\u{E003}";
     pub const TAB: &str = "\u{E004}";
-    pub const ENTER: &str = "\u{E007}";
+    pub const ENTER: &str = "\u{E006}";
     pub const SHIFT: &str = "\u{E008}";
     pub const CONTROL: &str = "\u{E009}";
     pub const ESCAPE: &str = "\u{E00C}";

@@ -18,6 +18,7 @@
 mod beside_others;
 mod browser;
 mod building;
+mod every_way;
 mod file_server;
 mod links;
 mod offline;
@@ -48,6 +49,7 @@ fn all_tests() -> Vec<Test> {
         opening::TESTS,
         playing::TESTS,
         stories::TESTS,
+        every_way::TESTS,
         building::TESTS,
         links::TESTS,
         offline::TESTS,

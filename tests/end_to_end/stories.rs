@@ -35,7 +35,7 @@ fn runs_every_story(browser: &Browser) {
 }
 
 /// The stories' names and texts.
-fn stories() -> Vec<(String, String)> {
+pub fn stories() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/stories");
     let files = std::fs::read_dir(&folder).expect("the folder of stories");
     let mut stories: Vec<(String, String)> = files
@@ -52,18 +52,24 @@ fn stories() -> Vec<(String, String)> {
     stories
 }
 
-/// Opens the story, runs it from its start to its end, and says what is not as its text has it.
-fn differences(visitor: &Visitor<'_>, text: &str) -> Vec<String> {
-    let title = text
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("# ");
-    let actions = schedule_of(text)
+/// What the library calls it.
+pub fn title_of(text: &str) -> &str {
+    let first = text.lines().next().unwrap_or_default();
+    first.trim_start_matches("# ")
+}
+
+/// How many lines of its schedule are actions.
+pub fn number_of_actions(text: &str) -> usize {
+    schedule_of(text)
         .iter()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
-        .count();
-    visitor.opens_story(title);
+        .count()
+}
+
+/// Opens the story, runs it from its start to its end, and says what is not as its text has it.
+fn differences(visitor: &Visitor<'_>, text: &str) -> Vec<String> {
+    let actions = number_of_actions(text);
+    visitor.opens_story(title_of(text));
     visitor.presses("To the start (Home)");
     visitor.sees_cursor(0, actions);
     visitor.presses("To the end (End)");
@@ -73,8 +79,26 @@ fn differences(visitor: &Visitor<'_>, text: &str) -> Vec<String> {
     if visitor.text() != text {
         differences.push("the text on the page is not the file's".to_owned());
     }
+    differences.extend(wrong_verdicts(visitor, text));
+    differences.extend(unmarked_lines(visitor, text));
+    let state = visitor.contents(".text__fine").concat();
+    if !state.starts_with("No errors.") || state.contains("otherwise") || state.contains("not met")
+    {
+        differences.push(format!("under the text: {state:?}"));
+    }
+    differences
+}
+
+/// What the page shows of the properties at the story's end, where its text has it otherwise.
+pub fn wrong_verdicts(visitor: &Visitor<'_>, text: &str) -> Vec<String> {
     let (pinned, shown) = (pinned_verdicts(text), visitor.verdicts());
-    assert_eq!(pinned.len(), PROPERTIES, "{title} pins every property");
+    assert_eq!(
+        pinned.len(),
+        PROPERTIES,
+        "{} pins every property",
+        title_of(text)
+    );
+    let mut differences = Vec::new();
     for (property, verdict) in &pinned {
         let shown = shown.get(property).map_or("nothing", String::as_str);
         if shown != verdict {
@@ -85,12 +109,6 @@ fn differences(visitor: &Visitor<'_>, text: &str) -> Vec<String> {
     }
     let others = shown.keys().filter(|name| !pinned.contains_key(*name));
     differences.extend(others.map(|other| format!("the page also lists: {other}")));
-    differences.extend(unmarked_lines(visitor, text));
-    let state = visitor.contents(".text__fine").concat();
-    if !state.starts_with("No errors.") || state.contains("otherwise") || state.contains("not met")
-    {
-        differences.push(format!("under the text: {state:?}"));
-    }
     differences
 }
 
