@@ -375,6 +375,15 @@ impl Browser {
         )
     }
 
+    /// Runs JavaScript that calls the last of its `arguments` with its value when it is done.
+    #[track_caller]
+    pub fn execute_until_done(&self, script: &str, arguments: &Value) -> Value {
+        self.command(
+            "execute/async",
+            &json!({ "script": script, "args": arguments }),
+        )
+    }
+
     /// Waits until a condition holds, and fails with the given words when it does not come to that.
     #[track_caller]
     pub fn wait_until(&self, what: &str, mut condition: impl FnMut(&Self) -> bool) {

@@ -21,6 +21,7 @@ mod building;
 mod every_way;
 mod file_server;
 mod links;
+mod measures;
 mod offline;
 mod opening;
 mod playing;
@@ -57,6 +58,7 @@ fn all_tests() -> Vec<Test> {
         searching::TESTS,
         trust::TESTS,
         beside_others::TESTS,
+        measures::TESTS,
     ]
     .concat()
 }
