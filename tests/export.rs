@@ -87,6 +87,13 @@ fn exports_are_as_the_golden_files_say() {
             check_golden(name, story.text, format, Options::default());
         }
     }
+    let waits = include_str!("exported/waits.latchkey");
+    for format in Format::ALL.into_iter().filter(|format| format.is_test()) {
+        // PHP's clients hold up everybody.
+        if format != Format::Phpunit {
+            check_golden("waits", waits, format, Options::default());
+        }
+    }
     let split = stories()
         .iter()
         .find(|story| story.name == "07a-split-acquire")
@@ -233,6 +240,16 @@ fn the_description_of_exports_lists_every_format_as_the_program_does() {
 }
 
 #[test]
+fn phpunit_has_no_requests_that_wait() {
+    let waits = include_str!("exported/waits.latchkey");
+    let why = exported(waits, Format::Phpunit, Options::default()).unwrap_err();
+    assert!(
+        why.starts_with("a request that waits for somebody else"),
+        "{why}"
+    );
+}
+
+#[test]
 fn scripts_are_known_by_digests_that_the_test_makes() {
     let text = "script add\n  return redis.call('INCR', KEYS[1])\n\nprotocol p\n  sum: EVALSHA add 1 a\n    on error NOSCRIPT: go to load\n  load: EVAL add 1 a\n\nclient A: p\n\nschedule\n  A sum\n  A load\n";
     for (format, defined, asked) in [
@@ -259,7 +276,11 @@ fn what_cannot_be_exported_is_refused_with_a_reason() {
     let refused = [
         (
             format!("{head}  B begin\n  A write\n  B write => waits\n"),
-            "line 15: a request that waits for somebody else",
+            "line 15: this waits, and nobody ends it",
+        ),
+        (
+            format!("{head}  B begin\n  A write\n  B write => waits\n  clock +50000ms\n"),
+            "line 15: this waits until its time is over",
         ),
         (
             format!("{head}  lose A write\n")

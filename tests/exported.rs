@@ -21,6 +21,29 @@ use latchkey::scenario::read;
 use latchkey::timeline::Timeline;
 use plain_redis::Redis;
 
+/// Every story, and what no story has: requests that wait for somebody else, of protocols and at consoles.
+fn scenarios() -> Vec<Story> {
+    let others = [
+        ("waits", include_str!("exported/waits.latchkey")),
+        (
+            "lock-released-before-the-transaction-commits",
+            include_str!(
+                "../scenarios/cases/lock-released-before-the-transaction-commits-b-b40.latchkey"
+            ),
+        ),
+    ];
+    let others = others.map(|(name, text)| {
+        let reading = read(text).unwrap();
+        Story {
+            name,
+            title: reading.title.clone(),
+            description: reading.description.clone(),
+            text,
+        }
+    });
+    stories().iter().cloned().chain(others).collect()
+}
+
 /// Where the servers are, for what is run.
 type Environment = Vec<(String, String)>;
 
@@ -148,7 +171,7 @@ fn write(path: &Path, text: &str) {
 /// Writes every story's export; gives the names of the files without their ending.
 fn write_all(format: Format, holds: bool, folder: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for story in stories() {
+    for story in &scenarios() {
         let name = file_name(story, format);
         if let Some(export) = exported(story, format, holds) {
             write(&folder.join(&name), &export);
@@ -167,7 +190,7 @@ fn broken(format: Format) -> BTreeSet<String> {
             *property != Property::OneBeliever && matches!(verdict, Verdict::Broken(_))
         })
     };
-    stories()
+    scenarios()
         .iter()
         .filter(|story| breaks(story) && exported(story, format, true).is_some())
         .map(|story| file_name(story, format))
@@ -329,7 +352,7 @@ fn package(name: &str) -> PathBuf {
     for file in std::fs::read_dir(&folder).unwrap() {
         let path = file.unwrap().path();
         let is_of = |story: &Story| path.ends_with(file_name(story, Format::Rust));
-        if !stories().iter().any(is_of) {
+        if !scenarios().iter().any(is_of) {
             std::fs::remove_file(path).unwrap();
         }
     }
@@ -392,8 +415,8 @@ fn go(folder: &Path, environment: &Environment) -> String {
     for file in ["go.mod", "redis/go.mod", "redis/redis.go"] {
         std::fs::copy(source.join(file), folder.join(file)).unwrap();
     }
-    let (mut imports, mut calls) = (String::new(), String::new());
-    for story in stories() {
+    let (mut imports, mut calls) = (Vec::new(), String::new());
+    for story in &scenarios() {
         let file = folder.join(file_name(story, Format::Go));
         let Ok(text) = std::fs::read_to_string(&file) else {
             continue;
@@ -404,9 +427,11 @@ fn go(folder: &Path, environment: &Environment) -> String {
         std::fs::rename(&file, package.join("story.go")).unwrap();
         let test = text.split("func Test").nth(1).unwrap();
         let test = test.split('(').next().unwrap();
-        imports += &format!("\t{name} \"exported/stories/{name}\"\n");
+        imports.push(format!("\t{name} \"exported/stories/{name}\"\n"));
         calls += &format!("\tt.Run(\"{name}\", {name}.Test{test})\n");
     }
+    imports.sort();
+    let imports = imports.concat();
     let main = format!(
         "package exported\n\nimport (\n\t\"testing\"\n\n{imports})\n\nfunc TestStories(t *testing.T) {{\n{calls}}}\n"
     );

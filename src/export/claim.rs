@@ -309,6 +309,14 @@ impl<'a> Asked<'a> {
         replies
     }
 
+    /// The action by which a client asked what this action did: another one where the request had to wait.
+    fn asked_by(&self, who: Who, action: usize) -> usize {
+        let name = name(self.setup, who);
+        let is_theirs =
+            |place: &usize| self.asked[*place].is_some_and(|(asking, _)| asking == name);
+        (0..=action).rev().find(is_theirs).unwrap_or(action)
+    }
+
     fn writes(&self, wanted: &dyn Fn(&LedgerEntry) -> bool) -> Vec<Replies> {
         let ledger = self
             .timeline
@@ -317,7 +325,7 @@ impl<'a> Asked<'a> {
             .flat_map(|entry| &entry.ledger);
         let actions: Vec<(usize, Option<usize>)> = ledger
             .filter(|entry| wanted(entry))
-            .map(|entry| (entry.action, None))
+            .map(|entry| (self.asked_by(entry.who, entry.action), None))
             .collect();
         self.replies(&actions)
     }
@@ -416,17 +424,21 @@ fn place_of(answer: &Answer, token: &[u8]) -> Option<Option<usize>> {
     }
 }
 
-/// Who asked what, where a server has answered.
+fn name(setup: &Setup, who: Who) -> &str {
+    match who {
+        Who::Client(client) => &setup.clients[client.0].name,
+        Who::Operator => "operator",
+    }
+}
+
+/// Who asked what, where a server answers.
 fn asked<'a>(setup: &'a Setup, entry: &'a Entry) -> Option<(&'a str, &'a str)> {
     let is_answer =
         |fact: &Fact| matches!(fact, Fact::Answered { .. } | Fact::AnsweredNobody { .. });
-    if !entry.events.iter().any(|event| is_answer(&event.fact)) {
+    if !entry.waits() && !entry.events.iter().any(|event| is_answer(&event.fact)) {
         return None;
     }
-    let name = |who: Who| match who {
-        Who::Client(client) => setup.clients[client.0].name.as_str(),
-        Who::Operator => "operator",
-    };
+    let name = |who: Who| name(setup, who);
     match &entry.action {
         Action::Step { client, step }
         | Action::LoseReply { client, step }

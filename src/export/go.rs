@@ -54,6 +54,12 @@ const TABLES: Tables = Tables {
         see: "{me}.seesTheReply() // {name}",
         deliver: "{me}.delivers() // {name}",
         give_up: "{me}.givesUp() // {name}",
+        start: [
+            "{me}.starts({label}, \"{server}\")",
+            "{me}.starts(\"{server}\") // {name}",
+        ],
+        start_asking: "\"{server}\"",
+        hear: "{me}.hears() // {name}",
         listen: "",
         told: [
             "{me}.isTold({label}, {reply})",
@@ -349,6 +355,21 @@ impl Language for Go {
             &format!("{me}.note({}, ", text(source)),
             request,
         );
+    }
+
+    fn start_asking(
+        &self,
+        walk: &mut Walk<'_, '_>,
+        indent: usize,
+        me: &str,
+        source: &str,
+        request: (&Request, Shape),
+        waits: &str,
+    ) {
+        let (request, shape) = request;
+        let request = walk.call(request, shape, indent + 8, Asking::Console(me));
+        let open = format!("{me}.startsAsking({}, {waits}, ", text(source));
+        function(walk, indent, &open, request);
     }
 
     fn milliseconds(&self, milliseconds: &Argument) -> String {

@@ -54,6 +54,12 @@ const TABLES: Tables = Tables {
         see: "{me}.seesTheReply(); // {name}",
         deliver: "{me}.sends({label});",
         give_up: "{me}.givesUp(); // {name}",
+        start: [
+            "{me}.starts(¦{label}¦\"{server}\"¦);",
+            "{me}.starts(\"{server}\"); // {name}",
+        ],
+        start_asking: "\"{server}\"",
+        hear: "{me}.hears(); // {name}",
         listen: "",
         told: ["", ""],
         clock: "{me}.clock.passes({n});",
@@ -453,6 +459,25 @@ impl Language for Java {
         };
         let items = vec![leaf(text(source)), call];
         walk.code(indent, &list(format!("{me}.asks("), items, ");"));
+    }
+
+    fn start_asking(
+        &self,
+        walk: &mut Walk<'_, '_>,
+        indent: usize,
+        me: &str,
+        source: &str,
+        request: (&Request, Shape),
+        waits: &str,
+    ) {
+        let (request, shape) = request;
+        let call = walk.call(request, shape, indent + 12, Asking::Console(me));
+        let call = Laid {
+            open: format!("() -> {}", call.open),
+            ..call
+        };
+        let items = vec![leaf(text(source)), leaf(waits), call];
+        walk.code(indent, &list(format!("{me}.startsAsking("), items, ");"));
     }
 
     /// The thread of a protocol that has given up is somewhere else.

@@ -47,6 +47,9 @@ const TABLES: Tables = Tables {
         see: "{me}->seesTheReply(); // {name}",
         deliver: "{me}->delivers(); // {name}",
         give_up: "{me}->givesUp(); // {name}",
+        start: ["", ""],
+        start_asking: "",
+        hear: "",
         listen: "{me}->waitsForAMessage(¦{label}¦{channel}¦);",
         told: [
             "{me}->isTold(¦{label}¦{reply}¦);",
@@ -136,6 +139,11 @@ struct Php;
 impl Language for Php {
     fn tables(&self) -> &'static Tables {
         &TABLES
+    }
+
+    fn refusal(&self, plan: &Plan<'_>) -> Option<Refusal> {
+        let why = "a request that waits for somebody else, and PHP's clients hold up everybody until it is answered";
+        plan.waits().then(|| Refusal(why.to_owned()))
     }
 
     fn words(&self, plan: &Plan<'_>) -> Vec<(&'static str, String)> {

@@ -161,6 +161,21 @@ pub(super) enum Move<'a> {
     GiveUp(&'a str),
     /// The request of the next step finds its server down.
     FindDown(&'a str),
+    /// Sends the request of the next step, which waits for somebody else.
+    Start(&'a str, Waits),
+    /// Sends what is typed at a console, which waits for somebody else.
+    StartAsking {
+        /// As it is typed.
+        source: &'a str,
+        /// With values in place of variables.
+        request: Request,
+        /// What the reply is like.
+        shape: super::routine::Shape,
+        /// Where it waits.
+        at: Waits,
+    },
+    /// The reply to a request that has waited comes.
+    Hear(&'a str),
     /// The client waits for a message of a channel, and none has come.
     Listen(&'a str, Vec<u8>),
     /// The request of the next step is answered by the schedule: no server of the test could.
@@ -207,6 +222,15 @@ pub(super) enum Move<'a> {
     LookForDeadline(Key),
     /// What happens, in words.
     Remark(String),
+}
+
+/// Where a request waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// At the Redis server at this place.
+    Redis(usize),
+    /// At the database.
+    Database,
 }
 
 /// A reply that somebody got.
@@ -366,6 +390,11 @@ impl<'a> Plan<'a> {
         self.calls(&|call| matches!(call, Call::Subscribe(..) | Call::Await(_)))
     }
 
+    /// Whether somebody's request waits for somebody else.
+    pub fn waits(&self) -> bool {
+        self.looks(|act| matches!(act, Move::Start(..) | Move::StartAsking { .. }))
+    }
+
     /// Whether a protocol does.
     pub fn protocols_listen(&self) -> bool {
         self.routines.iter().any(|routine| routine.listens)
@@ -381,7 +410,7 @@ impl<'a> Plan<'a> {
             .iter()
             .flat_map(|part| &part.moves)
             .filter_map(|act| match act {
-                Move::Ask { request, .. } => Some(request),
+                Move::Ask { request, .. } | Move::StartAsking { request, .. } => Some(request),
                 _ => None,
             })
     }
@@ -486,6 +515,8 @@ struct Builder<'a> {
     told: Vec<Option<i64>>,
     /// How each client's own clock goes.
     own: Vec<OwnTime>,
+    /// The clients whose request waits, and what it is called.
+    blocked: BTreeMap<usize, &'a str>,
     /// The clients who have a request under way, and in which place of the schedule they have sent it.
     under_way: BTreeMap<usize, usize>,
     /// At which place the connections are behind which each server is, which changes when a replica takes over.
@@ -578,6 +609,7 @@ impl<'a> Builder<'a> {
             database_now: i64::try_from(START_OF_WALL_CLOCK).unwrap_or(i64::MAX),
             told: vec![None; setup.clients.len() + 1],
             own: vec![OwnTime::default(); setup.clients.len()],
+            blocked: BTreeMap::new(),
             under_way: BTreeMap::new(),
             places: (0..setup.server_count()).collect(),
             loose: depends_on_time(reading, timeline),
@@ -660,6 +692,7 @@ impl<'a> Builder<'a> {
             Action::Failover { to } => self.fail_over(place, entry, *to)?,
             Action::Pause { .. } | Action::Resume { .. } => {}
         }
+        self.hear(place, entry);
         for event in &entry.events {
             match &event.fact {
                 Fact::Started { client, .. } => self.attempts[client.0].0 += 1,
@@ -679,12 +712,17 @@ impl<'a> Builder<'a> {
     }
 
     /// A client's request is not answered at once.
-    fn waits(&mut self, place: usize, action: &Action) -> Result<(), Refusal> {
-        const WHY: &str = "a request that waits for somebody else would hold up its client's whole part of the test";
-        let Action::Step { client, step } = action else {
-            return self.refused(place, WHY);
+    fn waits(&mut self, place: usize, action: &'a Action) -> Result<(), Refusal> {
+        let (client, step) = match action {
+            Action::Step { client, step } => (*client, *step),
+            Action::Command {
+                who: Who::Client(client),
+                source,
+                request,
+            } => return self.waits_at_console(place, *client, source, request),
+            _ => return self.refused(place, "what waits here is no client's request"),
         };
-        let (client, step) = (*client, *step);
+        let who = Who::Client(client);
         let request = self.request(client, step);
         let (name, label) = (&self.setup.clients[client.0].name, self.label(client, step));
         let routine = self.setup.clients[client.0].protocol.unwrap_or_default();
@@ -702,16 +740,116 @@ impl<'a> Builder<'a> {
             };
             moves.push(Move::Listen(label, channel));
         } else if !waits_for_replicas(request) {
-            return self.refused(place, WHY);
+            self.is_answered_later(place, who)?;
+            moves.push(Move::Start(label, self.where_it_waits(request)));
+            self.blocked.insert(client.0, label);
         }
         if !moves.is_empty() {
-            self.act(
-                Who::Client(client),
-                moves,
-                format!("{name} waits at {label}"),
-            );
+            self.act(who, moves, format!("{name} waits at {label}"));
         }
         Ok(())
+    }
+
+    fn waits_at_console(
+        &mut self,
+        place: usize,
+        client: ClientId,
+        source: &'a str,
+        request: &Request,
+    ) -> Result<(), Refusal> {
+        let who = Who::Client(client);
+        let answer = self.is_answered_later(place, who)?;
+        let world = self.timeline.moment(place).world;
+        let request = with_values(request, &world.clients[client.0].variables);
+        let mut moves = self.catch_up(who, &request);
+        moves.push(Move::StartAsking {
+            source,
+            at: self.where_it_waits(&request),
+            shape: super::routine::shape_of(answer),
+            request,
+        });
+        self.blocked.insert(client.0, source);
+        let name = &self.setup.clients[client.0].name;
+        self.act(who, moves, format!("{name} waits"));
+        Ok(())
+    }
+
+    fn where_it_waits(&self, request: &Request) -> Waits {
+        match request {
+            Request::Store(server, _) => {
+                let server = server.map_or(0, |server| server.0);
+                Waits::Redis(self.places.get(server).copied().unwrap_or_default())
+            }
+            _ => Waits::Database,
+        }
+    }
+
+    /// The answer that a request that waits gets later on, through what somebody else does.
+    fn is_answered_later(&self, place: usize, who: Who) -> Result<&'a Answer, Refusal> {
+        for entry in &self.timeline.entries()[place + 1..] {
+            if matches!(entry.action, Action::Crash { client } if Who::Client(client) == who) {
+                break;
+            }
+            let answer = entry.events.iter().find_map(|event| match &event.fact {
+                Fact::Answered {
+                    who: asking,
+                    answer,
+                    ..
+                } if *asking == who => Some(answer),
+                _ => None,
+            });
+            let takes_time = matches!(
+                entry.action,
+                Action::Advance { .. } | Action::AdvanceToNextDeadline
+            );
+            match answer {
+                Some(_) if takes_time => {
+                    return self.refused(
+                        place,
+                        "this waits until its time is over, and a real server takes that long",
+                    );
+                }
+                Some(answer) => return Ok(answer),
+                None => {}
+            }
+        }
+        self.refused(place, "this waits, and nobody ends it")
+    }
+
+    /// The replies that come to others by what somebody has done.
+    fn hear(&mut self, place: usize, entry: &'a Entry) {
+        for event in &entry.events {
+            let Fact::Answered {
+                who: Who::Client(client),
+                step,
+                answer,
+                ..
+            } = &event.fact
+            else {
+                continue;
+            };
+            let Some(what) = self.blocked.remove(&client.0) else {
+                continue;
+            };
+            let name = &self.setup.clients[client.0].name;
+            let routine = self.setup.clients[client.0]
+                .protocol
+                .filter(|_| step.is_some())
+                .and_then(|protocol| self.routine(protocol).ok());
+            let shape = match routine {
+                Some(routine) => self.plan.routines[routine].shape_of(what),
+                None => super::routine::shape_of(answer),
+            };
+            self.plan.seen.push(Seen {
+                who: name,
+                what,
+                answer,
+                is_loose: self.loose.contains(&place),
+                shape,
+            });
+            let phrase = format!("{name} has heard");
+            self.act(Who::Client(*client), vec![Move::Hear(what)], phrase);
+        }
     }
 
     /// A client sees the reply to an earlier request, or that there will be none.
@@ -764,6 +902,12 @@ impl<'a> Builder<'a> {
         step: usize,
         clause: Option<usize>,
     ) -> Result<Vec<Move<'a>>, Refusal> {
+        if self.blocked.contains_key(&client.0) {
+            return self.refused(
+                place,
+                "who gives up while a server has the request waiting leaves it there",
+            );
+        }
         let listens = matches!(self.request(client, step), Request::Await(_));
         if !listens && self.begins_something(Who::Client(client)) {
             return self.refused(place, "who gives up waiting gets a new connection, and what was begun on the old one would go on in a test");
@@ -1122,7 +1266,12 @@ impl<'a> Builder<'a> {
                     who: asking,
                     answer,
                     ..
-                } if *asking == who && !is_told => answered = Some(answer),
+                } if *asking == who && !is_told => {
+                    answered = Some(answer);
+                    if !matches!(moves.last(), Some(Move::Deliver { .. })) {
+                        moves.push(Move::Send(label));
+                    }
+                }
                 Fact::AnsweredNobody { answer, .. } => answered = Some(answer),
                 Fact::Saw {
                     client: seeing,
@@ -1146,10 +1295,6 @@ impl<'a> Builder<'a> {
                     _ => moves.push(Move::See(label)),
                 },
                 _ => {}
-            }
-            let is_sent = matches!(moves.last(), Some(Move::Deliver { .. }));
-            if let (Fact::Answered { .. }, Some(_), false) = (&event.fact, answered, is_sent) {
-                moves.push(Move::Send(label));
             }
         }
         if moves.is_empty() {

@@ -59,6 +59,12 @@ const TABLES: Tables = Tables {
         see: "{me}.sees_the_reply()  # {name}",
         deliver: "{me}.delivers()  # {name}",
         give_up: "{me}.gives_up()  # {name}",
+        start: [
+            "{me}.starts(¦{label}¦waits_at_{server}¦)",
+            "{me}.starts(waits_at_{server})  # {name}",
+        ],
+        start_asking: "waits_at_{server}",
+        hear: "{me}.hears()  # {name}",
         listen: "{me}.waits_for_a_message(¦{label}¦{channel}¦)",
         told: [
             "{me}.is_told(¦{label}¦{reply}¦)",
@@ -356,6 +362,21 @@ impl Language for Python {
         let call = walk.call(request, shape, indent + 8, Asking::Console(me));
         let items = vec![leaf(text(source.as_bytes())), lambda(call)];
         walk.code(indent, &list(format!("{me}.asks("), items, ")"));
+    }
+
+    fn start_asking(
+        &self,
+        walk: &mut Walk<'_, '_>,
+        indent: usize,
+        me: &str,
+        source: &str,
+        request: (&Request, Shape),
+        waits: &str,
+    ) {
+        let (request, shape) = request;
+        let call = walk.call(request, shape, indent + 8, Asking::Console(me));
+        let items = vec![leaf(text(source.as_bytes())), lambda(call), leaf(waits)];
+        walk.code(indent, &list(format!("{me}.starts_asking("), items, ")"));
     }
 
     fn milliseconds(&self, milliseconds: &Argument) -> String {

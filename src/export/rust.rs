@@ -60,6 +60,12 @@ const TABLES: Tables = Tables {
         see: "{me}.sees_the_reply().await; // {name}",
         deliver: "{me}.delivers().await; // {name}",
         give_up: "{me}.gives_up().await; // {name}",
+        start: [
+            "{me}.starts(¦{label}¦\"{server}\"¦).await;",
+            "{me}.starts(\"{server}\").await; // {name}",
+        ],
+        start_asking: "\"{server}\"",
+        hear: "{me}.hears().await; // {name}",
         listen: "{me}.waits_for_a_message(¦{label}¦{channel}¦).await;",
         told: [
             "{me}.is_told(¦{label}¦{reply}¦).await;",
@@ -297,6 +303,24 @@ impl Language for Rust {
         let request = walk.call(request, shape, indent + 4, Asking::Console(me));
         let items = vec![leaf(self.text(source.as_bytes())), request];
         walk.code(indent, &list(format!("{me}.asks("), items, ").await;"));
+    }
+
+    fn start_asking(
+        &self,
+        walk: &mut Walk<'_, '_>,
+        indent: usize,
+        me: &str,
+        source: &str,
+        request: (&Request, Shape),
+        waits: &str,
+    ) {
+        let (request, shape) = request;
+        let request = walk.call(request, shape, indent + 4, Asking::Console(me));
+        let items = vec![leaf(self.text(source.as_bytes())), leaf(waits), request];
+        walk.code(
+            indent,
+            &list(format!("{me}.starts_asking("), items, ").await;"),
+        );
     }
 
     fn milliseconds(&self, milliseconds: &Argument) -> String {

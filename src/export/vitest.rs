@@ -48,6 +48,12 @@ const TABLES: Tables = Tables {
         see: "{me}.seesTheReply(); // {name}",
         deliver: "await {me}.delivers(); // {name}",
         give_up: "{me}.givesUp(); // {name}",
+        start: [
+            "await {me}.starts(¦{label}¦\"{server}\"¦);",
+            "await {me}.starts(\"{server}\"); // {name}",
+        ],
+        start_asking: "{server}",
+        hear: "await {me}.hears(); // {name}",
         listen: "await {me}.waitsForAMessage(¦{label}¦{channel}¦);",
         told: [
             "{me}.isTold(¦{label}¦{reply}¦);",
@@ -364,6 +370,21 @@ impl Language for JavaScript {
             indent,
             &arrow(format!("await {me}.asks("), source, call, ");"),
         );
+    }
+
+    fn start_asking(
+        &self,
+        walk: &mut Walk<'_, '_>,
+        indent: usize,
+        me: &str,
+        source: &str,
+        request: (&Request, Shape),
+        waits: &str,
+    ) {
+        let (request, shape) = request;
+        let call = walk.call(request, shape, indent + 4, Asking::Console(me));
+        let open = format!("await {me}.startsAsking(\"{waits}\", ");
+        walk.code(indent, &arrow(open, source, call, ");"));
     }
 
     fn milliseconds(&self, milliseconds: &Argument) -> String {

@@ -11,7 +11,7 @@ use crate::sorted::SortedMap;
 
 use super::claim::{Claim, Evidence, Replies};
 use super::layout::{Code as Laid, Style, laid_out, leaf, list};
-use super::plan::{CLOCK_KEY, FinalKey, Key, Move, Part, Plan, Seen};
+use super::plan::{CLOCK_KEY, FinalKey, Key, Move, Part, Plan, Seen, Waits};
 use super::request::{Call, plain_number};
 use super::routine::{ByClock, Code, Is, NO_REPLY, Routine, Send, Shape, Test, outliving};
 use super::template::{Line, filled, lines, with_words};
@@ -110,6 +110,12 @@ pub(super) struct Phrases {
     pub deliver: &'static str,
     /// No reply is waited for any longer.
     pub give_up: &'static str,
+    /// The next request waits at `{server}`; and so does whichever it is.
+    pub start: [&'static str; 2],
+    /// Behind what is typed at a console and waits at `{server}`: the last argument, and what closes.
+    pub start_asking: &'static str,
+    /// The reply to what has waited comes: `{name}`.
+    pub hear: &'static str,
     /// The client waits for a message of `{channel}`.
     pub listen: &'static str,
     /// The next request is answered with `{reply}`; and so is whichever it is.
@@ -322,6 +328,17 @@ pub(super) trait Language {
     }
     /// How long a client may count on a lock, as a number.
     fn milliseconds(&self, milliseconds: &Argument) -> String;
+    /// What somebody types at a console that waits for somebody else.
+    fn start_asking(
+        &self,
+        _walk: &mut Walk<'_, '_>,
+        _indent: usize,
+        _me: &str,
+        _source: &str,
+        _request: (&Request, Shape),
+        _waits: &str,
+    ) {
+    }
     /// What a protocol is given before its variables; `stores` are the names of the connections to Redis servers.
     fn handed(&self, routine: &Routine<'_>, client: &str, stores: &[String]) -> Vec<String>;
     /// A variable that a protocol is given.
@@ -541,6 +558,28 @@ impl<'p> Walk<'p, '_> {
             "listens" => plan.listens(),
             "waits" => !self.options.holds && plan.looks(|act| matches!(act, Move::Listen(..))),
             "told" => plan.looks(|act| matches!(act, Move::Told(..))),
+            "starts" => plan.waits(),
+            "starts_steps" => plan.looks(|act| matches!(act, Move::Start(..))),
+            "starts_in_redis" => plan.looks(|act| {
+                matches!(
+                    act,
+                    Move::Start(_, Waits::Redis(_))
+                        | Move::StartAsking {
+                            at: Waits::Redis(_),
+                            ..
+                        }
+                )
+            }),
+            "starts_in_mysql" => plan.looks(|act| {
+                matches!(
+                    act,
+                    Move::Start(_, Waits::Database)
+                        | Move::StartAsking {
+                            at: Waits::Database,
+                            ..
+                        }
+                )
+            }),
             "passes" => plan.looks(|act| matches!(act, Move::Clock(_))),
             "forgets" => plan.routines.iter().any(Routine::forgets),
             "guards" => plan.gateway || self.is_true("clock"),
@@ -589,7 +628,10 @@ impl<'p> Walk<'p, '_> {
             "uses_fmt" => plan.database || plan.gateway,
             "uses_strconv" => plan.database || self.is_true("numbers"),
             "uses_elements" => {
-                self.is_true("indexes") || self.is_true("elements") || self.is_true("loose")
+                self.is_true("indexes")
+                    || self.is_true("elements")
+                    || self.is_true("loose")
+                    || self.is_true("starts_in_mysql")
             }
             "uses_operator" => {
                 !self.options.holds
@@ -608,7 +650,9 @@ impl<'p> Walk<'p, '_> {
                 matches!(evidence, Evidence::Growing(_) | Evidence::Different(_))
             }),
             "elements" => self.claims(&|evidence| evidence.takes_elements()),
-            "indexes" => plan.routines.iter().any(Routine::takes_elements),
+            "indexes" => {
+                plan.routines.iter().any(Routine::takes_elements) || self.is_true("starts_in_mysql")
+            }
             "different" => self.claims(&|evidence| {
                 matches!(evidence, Evidence::Different(_) | Evidence::PaidOnce)
             }),
@@ -622,6 +666,7 @@ impl<'p> Walk<'p, '_> {
                     key.as_ref().is_some_and(|key| key.remaining.is_some())
                 };
                 self.is_true("tokens")
+                    || self.is_true("starts")
                     || self.is_true("counts_on_replies")
                     || self.claims(&|evidence| evidence.is_value())
                     || (!self.options.holds && plan.final_keys.iter().any(lapses))
@@ -798,6 +843,14 @@ impl<'p> Walk<'p, '_> {
                 ..code
             };
             self.code(indent, &code);
+        }
+    }
+
+    /// What the server is called at which a request waits.
+    fn waits_at(&self, at: Waits) -> String {
+        match at {
+            Waits::Redis(place) => self.server(place),
+            Waits::Database => "mysql".to_owned(),
         }
     }
 
@@ -990,6 +1043,23 @@ impl<'p> Walk<'p, '_> {
                 (phrases.deliver, self.label(label, ""))
             }
             Move::GiveUp(label) => (phrases.give_up, self.label(label, "")),
+            Move::Start(label, at) => {
+                let mut words = self.label(label, "");
+                words.push(("server", self.waits_at(*at)));
+                (phrases.start[usize::from(self.options.holds)], words)
+            }
+            Move::StartAsking {
+                source,
+                request,
+                shape,
+                at,
+            } => {
+                let waits = [("server", self.waits_at(*at))];
+                let waits = waits.each_ref().map(|(name, word)| (*name, word.as_str()));
+                let waits = filled(phrases.start_asking, &waits);
+                return language.start_asking(self, indent, me, source, (request, *shape), &waits);
+            }
+            Move::Hear(what) => (phrases.hear, self.label(what, "")),
             Move::Listen(..) if self.options.holds => return,
             Move::Listen(label, channel) => {
                 let mut words = self.label(label, "");

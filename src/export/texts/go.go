@@ -544,6 +544,11 @@ type client struct {
 %if delays
 	underWay *step
 %end
+%if starts
+	numbers map[string]any
+	what string
+	answer chan any
+%end
 %if clock
 	clock *clock
 %end
@@ -574,6 +579,17 @@ func (c *client) connect() {
 %end
 %if database
 	c.db, c.mysql = connectToMySQL(c.t)
+%end
+%if starts
+	c.numbers = map[string]any{}
+%end
+%if starts_in_redis
+%each
+	c.numbers["{{server}}"] = c.{{server}}("CLIENT", "ID")
+%end
+%end
+%if starts_in_mysql
+	c.numbers["mysql"] = element(element(c.rows("SELECT CONNECTION_ID()"), 0), 0)
 %end
 }
 
@@ -761,6 +777,102 @@ func (c *client) seesTheReply() {
 }
 %end
 
+%if starts_steps holds
+// starts sends the next request, if there is one, which may have to wait.
+func (c *client) starts(server string) {
+	c.what = ""
+	if c.upcoming != nil {
+%if clock
+		c.clock.sent = c.clock.now
+%end
+		c.startsAsking(c.upcoming.label, server, c.upcoming.request)
+	}
+}
+
+%end
+%if starts_steps !holds
+// starts sends the next request, which has to be this one, and waits for somebody else.
+func (c *client) starts(label, server string) {
+	c.expects(label)
+	c.startsAsking(label, server, c.upcoming.request)
+}
+
+%end
+%if starts
+// startsAsking sends a request in a goroutine of its own, and sees that it waits.
+func (c *client) startsAsking(what, server string, request func(c *client) any) {
+	answer := make(chan any, 1)
+	go func() { answer <- request(c) }()
+	c.what, c.answer = what, answer
+	deadline := time.Now().Add(10 * time.Second)
+%if holds
+	for len(answer) == 0 && !c.isWaiting(server) {
+		if time.Now().After(deadline) {
+%end
+%if !holds
+	for !c.isWaiting(server) {
+		if len(answer) > 0 || time.Now().After(deadline) {
+%end
+			c.t.Errorf("%s does not wait", what)
+			runtime.Goexit()
+		}
+	}
+}
+
+// isWaiting says whether a server has a request of this client waiting.
+func (c *client) isWaiting(server string) bool {
+	operator := newClient(c.t, "operator", &notes{})
+	defer operator.close()
+%if starts_in_mysql
+	if server == "mysql" {
+		number := fmt.Sprintf("%v", c.numbers[server])
+		states := operator.rows("SELECT state FROM information_schema.processlist WHERE id = " + number)
+		status := element(element(operator.rows("SHOW ENGINE INNODB STATUS"), 0), 2).(string)
+		for _, part := range strings.Split(status, "---TRANSACTION") {
+			if strings.Contains(part, "LOCK WAIT") && strings.Contains(part, "thread id "+number+",") {
+				return true
+			}
+		}
+		return element(element(states, 0), 0) == "User lock"
+	}
+%end
+%if starts_in_redis
+	var found any
+%each
+	if server == "{{server}}" {
+		found = operator.{{server}}("CLIENT", "LIST", "ID", c.numbers[server])
+	}
+%end
+	flags := strings.SplitN(found.(string), "flags=", 2)[1]
+	return strings.Contains(strings.Fields(flags)[0], "b")
+%end
+%if !starts_in_redis
+	return false
+%end
+}
+
+// hears waits for the answer to what has waited; it is noted, and waits to be seen.
+func (c *client) hears() {
+%if holds
+	if c.what == "" {
+		return
+	}
+%end
+	select {
+	case reply := <-c.answer:
+%if routines
+		c.reply = c.note(c.what, func(*client) any { return reply })
+%end
+%if !routines
+		c.note(c.what, func(*client) any { return reply })
+%end
+	case <-time.After(10 * time.Second):
+		c.t.Errorf("%s is not answered", c.what)
+		runtime.Goexit()
+	}
+}
+
+%end
 // note sends a request, and notes the reply.
 func (c *client) note(what string, request func(c *client) any) any {
 	reply := request(c)

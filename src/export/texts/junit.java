@@ -34,10 +34,13 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -496,6 +499,11 @@ class {{class}} {
     private final Semaphore isAnswered = new Semaphore(0);
     private final Semaphore maySee = new Semaphore(0);
     private volatile String upcoming;
+%if starts_steps
+    private final Semaphore mayNote = new Semaphore(0);
+    private volatile boolean isHeldBack;
+    private volatile boolean isHere;
+%end
 %if gives_up
     private volatile boolean isLost;
 %end
@@ -525,6 +533,13 @@ class {{class}} {
 %end
 %if !no_reply_clauses
     <T> T seen(T reply) throws InterruptedException {
+%end
+%if starts_steps
+      isHere = true;
+      if (isHeldBack) {
+        mayNote.acquire();
+        isHeldBack = false;
+      }
 %end
       note(client, upcoming, reply);
       upcoming = null;
@@ -594,6 +609,11 @@ class {{class}} {
     private Thread attempt;
     private boolean hasReply;
 %end
+%if starts
+    private final Map<String, Object> numbers = new HashMap<>();
+    private String what;
+    private FutureTask<Object> answer;
+%end
 
     Client(String name) throws Exception {
       this.name = name;
@@ -612,6 +632,14 @@ class {{class}} {
 %end
 %if database
       mysql = connectToMySql();
+%end
+%if starts_in_redis
+%each
+      numbers.put("{{server}}", command({{server}}, "CLIENT", "ID"));
+%end
+%end
+%if starts_in_mysql
+      numbers.put("mysql", element(rows(mysql, "SELECT CONNECTION_ID()").get(0), 0));
 %end
     }
 
@@ -645,6 +673,85 @@ class {{class}} {
         reply = error;
       }
       note(name, what, reply);
+    }
+%end
+%if starts
+
+    /** Sends what is typed at a console in a thread of its own, and sees that it waits. */
+    void startsAsking(String source, String server, Callable<Object> request) throws Exception {
+      FutureTask<Object> asked = new FutureTask<>(request);
+      new Thread(asked, source).start();
+      what = source;
+      answer = asked;
+      waitsAt(server, asked::isDone);
+    }
+
+    private void waitsAt(String server, BooleanSupplier isAnswered) throws Exception {
+      long deadline = System.nanoTime() + SECONDS.toNanos(10);
+      try (Client operator = new Client("operator")) {
+%if holds
+        while (!isAnswered.getAsBoolean() && !isWaiting(server, operator)) {
+%end
+%if !holds
+        while (!isWaiting(server, operator)) {
+          assertFalse(isAnswered.getAsBoolean(), what + " does not wait");
+%end
+          assertTrue(System.nanoTime() < deadline, what + " neither waits nor ends");
+        }
+      }
+    }
+
+    /** Whether a server has a request of this client waiting. */
+    private boolean isWaiting(String server, Client operator) throws Exception {
+      Object number = numbers.get(server);
+%if starts_in_mysql
+      if (server.equals("mysql")) {
+        String ofClient = "SELECT state FROM information_schema.processlist WHERE id = ?";
+        List<Object> states = rows(operator.mysql, ofClient, number);
+        Object status = element(rows(operator.mysql, "SHOW ENGINE INNODB STATUS").get(0), 2);
+        return states.contains(list("User lock"))
+            || Stream.of(String.valueOf(status).split("---TRANSACTION"))
+                .filter(part -> part.contains("LOCK WAIT"))
+                .anyMatch(part -> part.contains("thread id " + number + ","));
+      }
+%end
+%if starts_in_redis
+      Object found = null;
+%each
+      if (server.equals("{{server}}")) {
+        found = command(operator.{{server}}, "CLIENT", "LIST", "ID", String.valueOf(number));
+      }
+%end
+      return String.valueOf(found).matches("(?s).*flags=\\S*b.*");
+%end
+%if !starts_in_redis
+      return false;
+%end
+    }
+
+    /** What has waited is answered; the reply is noted, and waits to be seen. */
+    void hears() throws Exception {
+      if (what == null) {
+        return;
+      }
+%if starts_steps
+      if (answer == null) {
+        steps.mayNote.release();
+        waitFor(steps.isAnswered);
+        hasReply = true;
+        what = null;
+        return;
+      }
+%end
+      Object reply;
+      try {
+        reply = answer.get(10, SECONDS);
+      } catch (ExecutionException failed) {
+        reply = failed.getCause();
+      }
+      note(name, what, reply);
+      answer = null;
+      what = null;
     }
 %end
 %if routines
@@ -766,6 +873,38 @@ class {{class}} {
     }
 %end
 
+%if starts_steps holds
+    /** Sends the next request, if there is one, which may have to wait. */
+    void starts(String server) throws Exception {
+      if (steps != null && steps.upcoming != null) {
+%if clock
+        clock.sent = clock.now;
+%end
+        what = steps.upcoming;
+        begins(server);
+      }
+    }
+
+%end
+%if starts_steps !holds
+    /** Sends the next request, which has to be this one, and waits for somebody else. */
+    void starts(String label, String server) throws Exception {
+      expects(label);
+      what = label;
+      begins(server);
+    }
+
+%end
+%if starts_steps
+    private void begins(String server) throws Exception {
+      Steps asked = steps;
+      asked.isHere = false;
+      asked.isHeldBack = true;
+      asked.maySend.release();
+      waitsAt(server, () -> asked.isHere);
+    }
+
+%end
     /** Hands the reply to the protocol, which has its next request ready then. */
     void seesTheReply() throws Exception {
       if (hasReply) {

@@ -11,7 +11,12 @@ import os
 %if routines
 from collections.abc import Callable
 %end
+%if starts
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+%end
+%if !starts
 from concurrent.futures import ThreadPoolExecutor, as_completed
+%end
 %if gateway
 from dataclasses import dataclass
 %end
@@ -23,6 +28,9 @@ from decimal import Decimal
 %end
 %if latches
 from threading import Event
+%end
+%if starts
+from time import monotonic
 %end
 %if routines
 from typing import NamedTuple
@@ -276,6 +284,36 @@ def value(mysql, query, **values):
     return first[0] if first else None
 %end
 
+%if starts_in_redis
+
+
+def is_blocked(redis, number):
+    """Whether Redis has a request of the connection with this number waiting."""
+    found = redis.execute_command("CLIENT", "LIST", "ID", number)
+    return "b" in found.split("flags=")[1].split()[0]
+%each
+
+
+def waits_at_{{server}}(client):
+    with Client("operator", seen=[]) as operator:
+        return is_blocked(operator.{{server}}, client.{{server}}_number)
+%end
+%end
+%if starts_in_mysql
+
+
+def waits_at_mysql(client):
+    """Whether the database has a client's statement waiting for a lock."""
+    number = client.mysql.thread_id()
+    of_client = "SELECT state FROM information_schema.processlist WHERE id = %(number)s"
+    with Client("operator", seen=[]) as operator:
+        states = rows(operator.mysql, of_client, number=number)
+        status = rows(operator.mysql, "SHOW ENGINE INNODB STATUS")[0][2]
+    waiting = [part for part in status.split("---TRANSACTION") if "LOCK WAIT" in part]
+    is_waiting = any(f"thread id {number}," in part for part in waiting)
+    return is_waiting or ("User lock",) in states
+%end
+
 
 def error_code(reply):
     """The word or the number that names an error; None for a reply that is none."""
@@ -314,6 +352,11 @@ class Client:
 %if store several
 %each
         self.{{server}} = connect_to_redis("REDIS_URL{{suffix}}", {{place}})
+%end
+%end
+%if starts_in_redis
+%each
+        self.{{server}}_number = self.{{server}}.execute_command("CLIENT", "ID")
 %end
 %end
 %if listens !several
@@ -494,6 +537,52 @@ class Client:
     def asks(self, what, request):
         """Sends what is typed at a console, and notes the reply."""
         self.note(what, request)
+%end
+
+%if starts_steps holds
+    def starts(self, is_waiting):
+        """Sends the next request, if there is one, which may have to wait."""
+        self.what = None
+        if self.upcoming is not None:
+%if clock
+            self.clock.sent = self.clock.now
+%end
+            self.starts_asking(self.upcoming.label, self.upcoming.request, is_waiting)
+%end
+%if starts_steps !holds
+    def starts(self, label, is_waiting):
+        """Sends the next request, which has to be this one, and waits for somebody else."""
+        self.expects(label)
+        self.starts_asking(label, self.upcoming.request, is_waiting)
+%end
+%if starts
+%if starts_steps
+
+%end
+    def starts_asking(self, what, request, is_waiting):
+        """Sends a request in a thread of its own, and sees that it waits."""
+        self.what = what
+        self.thread = ThreadPoolExecutor(max_workers=1)
+        self.answer = self.thread.submit(request)
+        deadline = monotonic() + 10
+        while not is_waiting(self):
+%if holds
+            if wait([self.answer], timeout=0.05).done:
+                break
+%end
+%if !holds
+            assert not wait([self.answer], timeout=0.05).done, f"{what} does not wait"
+%end
+            assert monotonic() < deadline, f"{what} does neither wait nor end"
+
+    def hears(self):
+        """What has waited is answered; the reply is noted, and waits to be seen."""
+%if holds
+        if self.what is None:
+            return
+%end
+        self.reply = self.note(self.what, lambda: self.answer.result(timeout=10))
+        self.thread.shutdown()
 %end
 
     def note(self, what, request):

@@ -43,6 +43,9 @@ use tokio::sync::Notify;
 %if !latches routines
 use tokio::sync::{mpsc, oneshot};
 %end
+%if starts
+use tokio::task::JoinHandle;
+%end
 
 %if lists
 macro_rules! list {
@@ -940,6 +943,11 @@ struct Client {
 %if delays
     under_way: Option<Step>,
 %end
+%if starts
+    /// The numbers by which the servers know its connections.
+    numbers: Vec<(&'static str, i64)>,
+    pending: Option<(&'static str, JoinHandle<(Client, Reply)>)>,
+%end
 %if clock
     clock: Arc<Mutex<Clock>>,
 %end
@@ -947,7 +955,18 @@ struct Client {
 
 impl Client {
     async fn new(name: &'static str, notes: &Notes) -> Client {
+%if starts
+        let mut client = Client::unconnected(name, notes);
+        client.connect().await;
+        client
+    }
+
+    fn unconnected(name: &'static str, notes: &Notes) -> Client {
+        Client {
+%end
+%if !starts
         let mut client = Client {
+%end
             name,
             notes: notes.clone(),
 %if store !several
@@ -970,13 +989,23 @@ impl Client {
 %if delays
             under_way: None,
 %end
+%if starts
+            numbers: Vec::new(),
+            pending: None,
+%end
 %if clock
             clock: Arc::default(),
 %end
+%if starts
+        }
+    }
+%end
+%if !starts
         };
         client.connect().await;
         client
     }
+%end
 
     /// Opens connections of its own.
     async fn connect(&mut self) {
@@ -990,11 +1019,21 @@ impl Client {
 %end
         ];
 %end
+%if starts_in_redis
+%each
+        let number = self.{{server}}("CLIENT", "ID").await.number();
+        self.numbers.push(("{{server}}", number));
+%end
+%end
 %if listens
         self.inbox = Some(Inbox::connect());
 %end
 %if database
         self.mysql = Some(connect_to_mysql().await);
+%end
+%if starts_in_mysql
+        let number = self.ask(rows("SELECT CONNECTION_ID()", ())).await[0][0].number();
+        self.numbers.push(("mysql", number));
 %end
     }
 
@@ -1245,7 +1284,12 @@ impl Client {
     /// Sends a request, and notes the reply.
     async fn note(&mut self, what: &'static str, request: Request) -> Reply {
         let reply = self.ask(request).await;
-        let noted = match &reply {
+        self.keep(what, &reply);
+        reply
+    }
+
+    fn keep(&self, what: &'static str, reply: &Reply) {
+        let noted = match reply {
             Reply::Error(name) => Reply::from(name.as_str()),
             reply => reply.clone(),
         };
@@ -1254,8 +1298,113 @@ impl Client {
             what,
             reply: noted,
         });
-        reply
     }
+%if starts_steps holds
+
+    /// Sends the next request, if there is one, which may have to wait.
+    async fn starts(&mut self, server: &str) {
+        if let Some(step) = self.upcoming.take() {
+%if clock
+            self.has_sent();
+%end
+            self.waiting = Some((step.reply, Reply::Nil));
+            self.starts_asking(step.label, server, step.request).await;
+        }
+    }
+%end
+%if starts_steps !holds
+
+    /// Sends the next request, which has to be this one, and waits for somebody else.
+    async fn starts(&mut self, label: &str, server: &str) {
+        let step = self.next(label);
+        self.waiting = Some((step.reply, Reply::Nil));
+        self.starts_asking(step.label, server, step.request).await;
+    }
+%end
+%if starts
+
+    /// Sends a request in a task of its own, and sees that it waits.
+    async fn starts_asking(&mut self, what: &'static str, server: &str, request: Request) {
+        let mut asking = Client::unconnected(self.name, &self.notes);
+%if store
+        std::mem::swap(&mut asking.redis, &mut self.redis);
+%end
+%if database
+        std::mem::swap(&mut asking.mysql, &mut self.mysql);
+%end
+        let answer = tokio::spawn(async move {
+            let reply = asking.ask(request).await;
+            (asking, reply)
+        });
+        let mut operator = Client::new("operator", &self.notes).await;
+%if holds
+        while !answer.is_finished() && !self.is_waiting(server, &mut operator).await {}
+%end
+%if !holds
+        while !self.is_waiting(server, &mut operator).await {
+            assert!(!answer.is_finished(), "{what} does not wait");
+        }
+%end
+        operator.close().await;
+        self.pending = Some((what, answer));
+    }
+
+    /// Whether a server has a request of this client waiting.
+    async fn is_waiting(&self, server: &str, operator: &mut Client) -> bool {
+        let mut numbers = self.numbers.iter().rev();
+        let number = numbers.find(|(of, _)| *of == server);
+        let number = number.map_or(0, |(_, number)| *number);
+        let found = match server {
+%if starts_in_redis
+%each
+            "{{server}}" => operator.{{server}}("CLIENT", ("LIST", "ID", number)).await,
+%end
+%end
+%if starts_in_mysql
+            "mysql" => {
+                let of_client = "SELECT state FROM information_schema.processlist WHERE id = ";
+                let states = rows(format!("{of_client}{number}"), ());
+                let states = operator.ask(states).await;
+                let status = rows("SHOW ENGINE INNODB STATUS", ());
+                let status = String::from(&operator.ask(status).await[0][2]);
+                let is_waiting = |part: &str| {
+                    part.contains("LOCK WAIT") && part.contains(&format!("thread id {number},"))
+                };
+                return status.split("---TRANSACTION").any(is_waiting)
+                    || states[0][0] == "User lock";
+            }
+%end
+            _ => Reply::Nil,
+        };
+        let Reply::Text(found) = found else {
+            return false;
+        };
+        let flags = found.split("flags=").nth(1).unwrap_or_default();
+        let mut flags = flags.split_whitespace();
+        flags.next().is_some_and(|flags| flags.contains('b'))
+    }
+
+    /// What has waited is answered; the reply is noted, and waits to be seen.
+    async fn hears(&mut self) {
+        let Some((what, answer)) = self.pending.take() else {
+            return;
+        };
+        let answer = tokio::time::timeout(Duration::from_secs(10), answer).await;
+        let (asked, reply) = answer.expect("answered in time").expect("answered");
+%if store
+        self.redis = asked.redis;
+%end
+%if database
+        self.mysql = asked.mysql;
+%end
+        self.keep(what, &reply);
+%if starts_steps
+        if let Some((_, waiting)) = &mut self.waiting {
+            *waiting = reply;
+        }
+%end
+    }
+%end
 %if store !several
 
     async fn redis(&mut self, name: &str, arguments: impl ToRedisArgs) -> Reply {

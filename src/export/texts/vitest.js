@@ -16,7 +16,12 @@ import { Redis } from "ioredis";
 %if database
 import { createConnection } from "mysql2/promise";
 %end
+%if starts
+import { test as base, expect, vi } from "vitest";
+%end
+%if !starts
 import { test as base, expect } from "vitest";
+%end
 
 %scripts
 %if no_reply
@@ -255,6 +260,30 @@ async function value(mysql, query, values) {
   return (await row(mysql, query, values))?.[0] ?? null;
 }
 %end
+%if starts_in_redis
+
+/** Whether Redis has a request of the connection with this number waiting. */
+async function isBlocked(redis, number) {
+  const found = await redis.client("LIST", "ID", number);
+  return /flags=\S*b/.test(found);
+}
+%end
+%if starts_in_mysql
+
+/** Whether the database has a statement of this connection waiting for a lock. */
+async function waitsForLock(mysql, number) {
+  const ofClient =
+    "SELECT state FROM information_schema.processlist WHERE id = :number";
+  const states = await rows(mysql, ofClient, { number });
+  const [[, , status]] = await rows(mysql, "SHOW ENGINE INNODB STATUS");
+  const isWaiting = (part) =>
+    part.includes("LOCK WAIT") && part.includes(`thread id ${number},`);
+  return (
+    status.split("---TRANSACTION").some(isWaiting) ||
+    states.flat().includes("User lock")
+  );
+}
+%end
 
 /** The word or the number that names an error; null for a reply that is none. */
 function errorCode(reply) {
@@ -283,6 +312,13 @@ class Client {
 %each
     this.{{server}} = connectToRedis("REDIS_URL{{suffix}}", {{place}});
 %end
+%end
+%if starts_in_redis
+    this.numbers = {
+%each
+      {{server}}: await this.{{server}}.client("ID"),
+%end
+    };
 %end
 %if listens !several
     this.inbox = new Inbox(connectToRedis());
@@ -482,6 +518,72 @@ class Client {
   }
 %end
 
+%if starts_steps holds
+  /** Sends the next request, if there is one, which may have to wait. */
+  async starts(server) {
+    this.what = undefined;
+    if (this.upcoming !== undefined) {
+      const { label, request } = this.upcoming;
+%if clock
+      this.clock.sent = this.clock.now;
+%end
+      await this.startsAsking(server, label, request);
+    }
+  }
+
+%end
+%if starts_steps !holds
+  /** Sends the next request, which has to be this one, and waits for somebody else. */
+  async starts(label, server) {
+    this.expects(label);
+    await this.startsAsking(server, label, this.upcoming.request);
+  }
+
+%end
+%if starts
+  /** Sends a request, and sees that it waits. */
+  async startsAsking(server, what, request) {
+    this.what = what;
+    let isAnswered = false;
+    const end = () => {
+      isAnswered = true;
+    };
+    this.answer = request();
+    this.answer.then(end, end);
+    const operator = await new Client("operator", []).connect();
+    const waits = () => isAnswered || this.isWaiting(server, operator);
+    await vi.waitUntil(waits, { timeout: 10000 });
+    operator.close();
+%if !holds
+    expect(isAnswered, `${what} does not wait`).toBe(false);
+%end
+  }
+
+  /** Whether the server has a request of this client waiting. */
+  isWaiting(server, operator) {
+%if starts_in_mysql
+    if (server === "mysql") {
+      return waitsForLock(operator.mysql, this.mysql.threadId);
+    }
+%end
+%if starts_in_redis
+    return isBlocked(operator[server], this.numbers[server]);
+%end
+  }
+
+  /** What has waited is answered; the reply is noted, and waits to be seen. */
+  async hears() {
+%if holds
+    if (this.what !== undefined) {
+      this.reply = await this.note(this.what, () => this.answer);
+    }
+%end
+%if !holds
+    this.reply = await this.note(this.what, () => this.answer);
+%end
+  }
+
+%end
   /** Sends a request, and notes the reply. */
   async note(what, request) {
     let reply;
