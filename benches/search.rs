@@ -1,13 +1,20 @@
 //! The search beside Spin, on one model of a lock: the scenario is benches/search/split.latchkey (or atomic.latchkey) with as many
 //! clients, faults and units as a size says; for Spin the same is benches/search/lock.pml.
 //!
-//! `cargo bench --no-default-features --features cli --bench search -- [SIZE...]`, sizes S, M, L, A and A0; S and A0 if none is named.
-//! It prints distinct worlds, transitions, CPU time and bytes for each, and the ratio to Spin's depth-first search where Spin and a C
-//! compiler are installed.
+//! `cargo bench --no-default-features --features cli --bench search -- [SIZE...] [ROUNDS]`, sizes S, M, L, A and A0; S and A0 if none is
+//! named, and one round. In each round each program runs once, in a process of its own; what is printed are medians of their CPU
+//! time (user and system) and the ratios of these to Spin's depth-first search, where Spin and a C compiler are installed.
+//!
+//! The same in WebAssembly, built as the page is, under node:
+//!
+//! ```text
+//! rustup target add wasm32-wasip1
+//! cargo build --profile page --no-default-features --target wasm32-wasip1 --bench search
+//! LATCHKEY_SEARCH_WASM=$(ls -t target/wasm32-wasip1/page/deps/search-*.wasm | head -1) cargo bench ... -- L 5
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use latchkey::property::Property;
 use latchkey::search::{Bounds, Goal, Reduction, Search};
@@ -77,31 +84,63 @@ const SIZES: [Size; 5] = [
     },
 ];
 
+/// How a child is asked for one search.
+const ONE: &str = "one";
+
+/// The two searches that are measured: through every world, and with every reduction.
+const MODES: [&str; 2] = ["every world", "with reductions"];
+
 fn main() {
-    let asked: Vec<String> = std::env::args().skip(1).collect();
-    let named: Vec<&str> = asked
-        .iter()
-        .map(String::as_str)
+    let asked: Vec<String> = std::env::args()
+        .skip(1)
         .filter(|word| !word.starts_with('-'))
         .collect();
-    let wanted = if named.is_empty() {
-        vec!["A0", "S"]
-    } else {
-        named
-    };
-    for size in SIZES.iter().filter(|size| wanted.contains(&size.name)) {
-        measure(size);
+    if let [first, size, mode] = &asked[..]
+        && first == ONE
+    {
+        return run_one(size_named(size).expect("a size"), mode);
+    }
+    let rounds = asked.iter().find_map(|word| word.parse().ok()).unwrap_or(1);
+    let mut sizes: Vec<&Size> = asked.iter().filter_map(|word| size_named(word)).collect();
+    if sizes.is_empty() {
+        sizes = ["A0", "S"].into_iter().filter_map(size_named).collect();
+    }
+    for size in sizes {
+        compare(size, rounds);
     }
 }
 
-fn text_of(size: &Size) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/search");
-    let file = if size.atomic {
-        "atomic.latchkey"
-    } else {
-        "split.latchkey"
+fn size_named(name: &str) -> Option<&'static Size> {
+    SIZES.iter().find(|size| size.name == name)
+}
+
+// One search, in a process of its own.
+
+fn run_one(size: &Size, mode: &str) {
+    let without = match mode == MODES[0] {
+        true => Reduction::ALL.to_vec(),
+        false => Vec::new(),
     };
-    let text = std::fs::read_to_string(folder.join(file)).expect("the model is there");
+    let mut search = search_of(size, without);
+    let mut progress = search.progress();
+    let mut most_bytes = 0;
+    while !progress.finished {
+        progress = search.run(1 << 14);
+        most_bytes = progress.bytes.max(most_bytes);
+    }
+    println!(
+        "{} {} {most_bytes} {}",
+        progress.worlds,
+        progress.transitions,
+        search.counts()
+    );
+}
+
+fn text_of(size: &Size) -> String {
+    let text = match size.atomic {
+        true => include_str!("search/atomic.latchkey"),
+        false => include_str!("search/split.latchkey"),
+    };
     let names = ["A", "B", "C", "D"][..size.clients].join(", ");
     text.replace("'sku-1', 3, 0", &format!("'sku-1', {}, 0", size.units))
         .replace("client A, B, C:", &format!("client {names}:"))
@@ -124,61 +163,133 @@ fn search_of(size: &Size, without: Vec<Reduction>) -> Search {
     search
 }
 
-fn measure(size: &Size) {
-    println!("{}:", size.name);
-    let full = run(size, "every world", Reduction::ALL.to_vec());
-    let counts = full.0.worlds == size.worlds && full.0.transitions == size.transitions;
-    let verdict = if counts { "as" } else { "NOT AS" };
-    println!(
-        "  {verdict} the model's {} worlds, {} transitions",
-        size.worlds, size.transitions
-    );
-    let reduced = run(size, "with reductions", Vec::new());
-    match spin(size) {
-        Some(spin) => println!(
-            "  Spin, depth first: {spin:.2} s CPU; ratios: every world {:.3}, with reductions {:.4}",
-            full.1 / spin,
-            reduced.1 / spin
-        ),
-        None => println!("  Spin: not installed"),
+// All of them beside each other.
+
+/// A program that goes through a size of the model, and how long it took each time.
+struct Contestant {
+    what: String,
+    command: Vec<String>,
+    folder: PathBuf,
+    /// The mode of a search; `None`: it is Spin.
+    mode: Option<&'static str>,
+    seconds: Vec<f64>,
+}
+
+fn compare(size: &Size, rounds: usize) {
+    let mut contestants = contestants(size);
+    for round in 0..rounds {
+        for contestant in &mut contestants {
+            let (seconds, said) = timed(contestant);
+            contestant.seconds.push(seconds);
+            if round == 0 {
+                tell_counts(size, contestant, &said);
+            }
+        }
+    }
+    let spin = contestants
+        .iter_mut()
+        .find(|contestant| contestant.mode.is_none());
+    let spin = spin.map(|spin| median(&mut spin.seconds));
+    println!("{}, CPU seconds, medians of {rounds}:", size.name);
+    for contestant in &mut contestants {
+        let seconds = median(&mut contestant.seconds);
+        let ratio = spin.map_or_else(
+            || "(Spin is not installed)".to_owned(),
+            |spin| format!("ratio {:.4}", seconds / spin),
+        );
+        let all = contestant.seconds.iter().map(|each| format!("{each:.3}"));
+        let all: Vec<String> = all.collect();
+        println!(
+            "  {:<26} {seconds:>7.3}  {ratio}  ({})",
+            contestant.what,
+            all.join(" ")
+        );
     }
 }
 
-fn run(size: &Size, what: &str, without: Vec<Reduction>) -> (latchkey::search::Progress, f64) {
-    let before = cpu_seconds();
-    let started = Instant::now();
-    let mut search = search_of(size, without);
-    let mut progress = search.progress();
-    while !progress.finished {
-        progress = search.run(1 << 14);
+fn contestants(size: &Size) -> Vec<Contestant> {
+    let this = std::env::current_exe().expect("this program has a path");
+    let native = vec![this.to_string_lossy().into_owned()];
+    let mut builds = vec![("native", native)];
+    if let Ok(module) = std::env::var("LATCHKEY_SEARCH_WASM") {
+        let runner = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/search/wasm.mjs");
+        let runner = runner.to_string_lossy().into_owned();
+        builds.push(("wasm", vec!["node".to_owned(), runner, module]));
     }
-    let seconds = match (before, cpu_seconds()) {
-        (Some(before), Some(after)) => after - before,
-        _ => started.elapsed().as_secs_f64(),
+    let mut all = Vec::new();
+    for (build, program) in builds {
+        for mode in MODES {
+            let mut command = program.clone();
+            command.extend([ONE, size.name, mode].map(str::to_owned));
+            all.push(Contestant {
+                what: format!("{build}, {mode}"),
+                command,
+                folder: scratch("search"),
+                mode: Some(mode),
+                seconds: Vec::new(),
+            });
+        }
+    }
+    all.extend(spin(size));
+    all
+}
+
+fn tell_counts(size: &Size, contestant: &Contestant, said: &str) {
+    let what = &contestant.what;
+    if contestant.mode.is_none() {
+        let counts = said
+            .lines()
+            .filter(|line| line.contains("states, stored") || line.contains("transitions"));
+        let counts: Vec<&str> = counts.map(str::trim).collect();
+        return println!("{} {what}: {}", size.name, counts.join(", "));
+    }
+    let mut words = said.split_whitespace();
+    let mut number = || words.next().and_then(|word| word.parse::<u64>().ok());
+    let (worlds, transitions, bytes) = (number(), number(), number());
+    let per_world = bytes.unwrap_or(0) as f64 / worlds.unwrap_or(1) as f64;
+    let verdict = match contestant.mode == Some(MODES[0]) {
+        true if (worlds, transitions) == (Some(size.worlds), Some(size.transitions)) => {
+            ", as the model"
+        }
+        true => ", NOT AS THE MODEL",
+        false => "",
     };
     println!(
-        "  {what}: {} worlds, {} transitions, {seconds:.2} s CPU, {:.1} bytes a world",
-        progress.worlds,
-        progress.transitions,
-        progress.bytes as f64 / progress.worlds as f64
+        "{} {what}: {} worlds, {} transitions{verdict}; at most {per_world:.1} bytes a world; {}",
+        size.name,
+        worlds.unwrap_or(0),
+        transitions.unwrap_or(0),
+        words.collect::<Vec<_>>().join(" ")
     );
-    println!("    {}", search.counts());
-    (progress, seconds)
 }
 
-/// What this process, and the children that have ended, have used.
-fn cpu_seconds() -> Option<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
-    let ticks = |place: usize| fields.get(place)?.parse::<f64>().ok();
-    Some((ticks(11)? + ticks(12)?) / 100.0)
+fn median(seconds: &mut [f64]) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
 }
 
-/// CPU seconds of Spin's depth-first search through the same model; `None` where it is not installed.
-fn spin(size: &Size) -> Option<f64> {
+/// User and system time of a program and all its threads, and what it said.
+fn timed(contestant: &Contestant) -> (f64, String) {
+    let output = Command::new("sh")
+        .current_dir(&contestant.folder)
+        .args(["-c", "\"$@\" > said.tmp; times", "sh"])
+        .args(&contestant.command)
+        .output()
+        .expect("there is a shell");
+    let said = std::fs::read_to_string(contestant.folder.join("said.tmp")).unwrap_or_default();
+    let times = String::from_utf8_lossy(&output.stdout).into_owned();
+    let children = times.lines().nth(1).unwrap_or_default();
+    let seconds = children.split_whitespace().filter_map(|time| {
+        let (minutes, seconds) = time.trim_end_matches('s').split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+    });
+    (seconds.sum(), said)
+}
+
+/// Spin's depth-first search through the same model; `None` where it is not installed.
+fn spin(size: &Size) -> Option<Contestant> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/search/lock.pml");
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("spin-{}", size.name));
-    std::fs::create_dir_all(&folder).ok()?;
+    let folder = scratch(&format!("spin-{}", size.name));
     let mut spin = Command::new("spin");
     spin.current_dir(&folder).arg("-o2");
     for (name, value) in [
@@ -201,20 +312,18 @@ fn spin(size: &Size) -> Option<f64> {
         .status()
         .ok()?;
     gcc.success().then_some(())?;
-    let script =
-        "./pan -c0 -m10000 -w24 > out; grep -E 'states, stored|transitions' out >&2; times";
-    let output = Command::new("sh")
-        .current_dir(&folder)
-        .args(["-c", script])
-        .output()
-        .ok()?;
-    let times = String::from_utf8(output.stdout).ok()?;
-    let children = times.lines().nth(1)?;
-    let seconds = children.split_whitespace().map(|time| {
-        let (minutes, seconds) = time.trim_end_matches('s').split_once('m')?;
-        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
-    });
-    let counted = String::from_utf8_lossy(&output.stderr).into_owned();
-    println!("  Spin counts {}", counted.trim().replace('\n', ", "));
-    seconds.sum()
+    let command = ["./pan", "-c0", "-m10000", "-w24"];
+    Some(Contestant {
+        what: "Spin, depth first".to_owned(),
+        command: command.map(str::to_owned).to_vec(),
+        folder,
+        mode: None,
+        seconds: Vec::new(),
+    })
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    folder
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::bounds::{Bounds, Budget, Goal, Request, Start};
-use super::moves::Rules;
+use super::moves::{Operator, Rules, after_operator};
 use super::{Outcome, Search};
 use crate::property::Verdict;
 use crate::scenario::{self, check};
@@ -22,6 +22,8 @@ pub struct Standing {
     pub faults: u32,
     /// What the bounds still allow; `None`: the schedule has done something that they do not.
     pub left: Option<Bounds>,
+    /// What the operator has read in a reseed and not put back yet: the watch line, and the token.
+    pub operator: Option<(usize, i64)>,
     /// Whether the world is what the search looks for.
     pub is_done: bool,
 }
@@ -50,8 +52,9 @@ pub fn standing(
     let rules = Rules::new(setup.clone(), &request.bounds, true);
     let (mut actions, mut faults) = (0, 0);
     let mut left = Some(request.bounds.clone());
+    let mut operator = None;
     for entry in entries.iter().filter(|entry| entry.refusal().is_none()) {
-        let Some((budget, times)) = spent(entry, &rules) else {
+        let Some((budget, times)) = spent(entry, &rules, &mut operator) else {
             left = None;
             continue;
         };
@@ -75,12 +78,14 @@ pub fn standing(
         actions,
         faults,
         left,
+        operator,
         is_done: is_done(setup, &request.goal, moment),
     }
 }
 
-/// What an action takes: of which budget, and how often it counts. `None`: no budget is for this.
-fn spent(entry: &Entry, rules: &Rules) -> Option<(Option<Budget>, u32)> {
+/// What an action takes: of which budget, and how often it counts. `None`: no budget is for this. Of what is typed only the two
+/// commands of a reseed are allowed, as a search would type them: the first takes the budget, the second is free.
+fn spent(entry: &Entry, rules: &Rules, operator: &mut Operator) -> Option<(Option<Budget>, u32)> {
     let of_key = |keys: &[Vec<u8>], key: &Vec<u8>, budget| {
         let is_meant = keys.contains(key);
         is_meant.then_some((Some(budget), 1))
@@ -107,7 +112,12 @@ fn spent(entry: &Entry, rules: &Rules) -> Option<(Option<Budget>, u32)> {
         Action::RestartServer { .. } => Some(Budget::ServerRestarts),
         Action::Failover { .. } => Some(Budget::Failovers),
         Action::ClockJump { .. } => Some(Budget::ClockJumps),
-        Action::ClockRate { .. } | Action::Command { .. } => return None,
+        Action::Command { .. } => {
+            let chosen = rules.reseed(&entry.action, *operator)?;
+            *operator = after_operator(chosen, *operator, &entry.events);
+            chosen.budget()
+        }
+        Action::ClockRate { .. } => return None,
     };
     Some((budget, 1))
 }
@@ -153,8 +163,14 @@ fn is_done(setup: &Setup, goal: &Goal, moment: &Moment) -> bool {
     }
 }
 
-/// What leads on from the world after so many actions of a text, within these bounds.
-pub fn hint(text: &str, at: usize, goal: &Goal, left: &Bounds) -> Hint {
+/// What leads on from the world after so many actions of a text, within these bounds; the operator has read this.
+pub fn hint(
+    text: &str,
+    at: usize,
+    goal: &Goal,
+    left: &Bounds,
+    operator: Option<(usize, i64)>,
+) -> Hint {
     let mut bounds = left.clone();
     bounds.worlds = bounds.worlds.min(WORLDS_OF_A_HINT);
     let request = Request {
@@ -166,6 +182,9 @@ pub fn hint(text: &str, at: usize, goal: &Goal, left: &Bounds) -> Hint {
     let Ok(mut search) = Search::of_request(text, &request) else {
         return Hint::Unknown;
     };
+    if operator.is_some() {
+        search.begin_within_reseed(operator);
+    }
     match search.finish() {
         Outcome::Found { text, .. } => next_of(text, at).map_or(Hint::Unknown, Hint::Next),
         Outcome::Nothing { .. } => Hint::Nothing,

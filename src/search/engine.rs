@@ -10,32 +10,26 @@
 
 use std::sync::Arc;
 
+use latchkey_kernel::{Cost, Explorer, Found, Origin, Parent, Purse, Strike, hash_of_words};
+
 use super::bounds::{Bounds, Budget, Goal, Reduction};
-use super::moves::{JUMPS, Move, SHIFTS};
-use super::parts::{CLOCK, GATEWAY, JUDGE, NETWORK, OPERATOR, Parts};
+use super::moves::{JUMPS, Move, Operator, SHIFTS};
+use super::parts::{JUDGE, NETWORK, OPERATOR, Parts};
 use super::reads::reads_remaining_time;
-use super::table::{Origin, Worlds, hash_of_words};
 use super::{Progress, schedule};
 use crate::property::Property;
 use crate::sim::action::Action;
 use crate::sim::setup::Setup;
 use crate::timeline::Moment;
 
-/// How many successors are made before the first of them is looked up, so that look-ups wait for memory together.
-const BATCH: usize = 64;
-
-/// Faults and actions of a schedule, in the order in which schedules are tried.
-pub(super) type Cost = (u32, u32);
-
 /// A search under way.
 pub(super) struct Engine {
     pub parts: Parts,
-    pub worlds: Worlds,
+    pub explorer: Explorer,
     bounds: Bounds,
-    /// The field in which the use of each budget is counted, where there may be any.
-    budgets: Vec<(Budget, usize)>,
+    /// The budgets of which there is any, as the explorer counts them.
+    budgets: Vec<Budget>,
     first: Vec<u32>,
-    most_faults: u32,
     /// Worlds whose turn will come, by cost.
     waiting: crate::sorted::SortedMap<Cost, Vec<u32>>,
     current: Cost,
@@ -44,55 +38,16 @@ pub(super) struct Engine {
     best: Option<Cost>,
     goals: Vec<u32>,
     explores_all: bool,
-    transitions: u64,
     finished: bool,
     is_cut: bool,
-    /// What was refused for want of a budget.
+    /// The budgets of which there is none, and would have been a use.
     wanted: Vec<Budget>,
-    wants: Wants,
-    batch: Batch,
-    /// Worlds found in this turn, by cost.
-    opened: Vec<(Cost, Vec<u32>)>,
     fields: Vec<u32>,
-    base: Vec<u64>,
     moves: Vec<Move>,
-    packed: Vec<u64>,
-    /// Faults that no client does, and whether there is a budget for any but lapses.
+    /// Faults that no client does.
     faults: Vec<Move>,
-    has_faults: bool,
-}
-
-/// What bounds left out, beside budgets.
-#[derive(Clone, Copy, Debug, Default)]
-struct Wants {
-    faults: bool,
-    steps: bool,
-    attempts: bool,
-}
-
-/// Successors that have been made and not looked up.
-#[derive(Default)]
-struct Batch {
-    words: Vec<u64>,
-    made: Vec<Made>,
-}
-
-/// A successor, whose words stand in the batch.
-#[derive(Clone, Copy)]
-struct Made {
-    hash: u64,
-    origin: Origin,
-    faults: u32,
-    judge: u32,
-}
-
-/// A move that is possible and within bounds.
-#[derive(Clone, Copy)]
-struct Applied {
-    effect: u32,
-    judge: u32,
-    /// The field that counts its budget, and whether it is a fault.
-    budget: Option<(usize, bool)>,
+    /// Whether clients do any.
+    clients_fail: bool,
 }
 
 /// A successor as fields: what leads to it, its cost in actions, and itself.
@@ -104,78 +59,94 @@ pub(super) struct Successor {
 
 impl Engine {
     /// A search that has seen the first world only.
-    pub fn new(setup: Arc<Setup>, start: &Moment, bounds: Bounds, goal: &Goal) -> Engine {
+    pub fn new(
+        setup: Arc<Setup>,
+        start: &Moment,
+        operator: Operator,
+        bounds: Bounds,
+        goal: &Goal,
+    ) -> Engine {
         let mut parts = Parts::new(setup, &bounds, goal);
-        let most_faults = bounds.most_faults();
-        let used = Budget::ALL
-            .into_iter()
-            .filter(|budget| bounds.budget(*budget) > 0);
-        let mut budgets: Vec<(Budget, usize)> = used.map(|budget| (budget, 0)).collect();
         let mut judge = start.judge.clone();
         if !bounds.uses(Reduction::Ranks) {
             judge.keep_numbers();
         }
-        let fields = parts.number(start.world.clone(), judge, budgets.len());
-        let parts_end = fields.len() - budgets.len();
-        for (place, (_, field)) in budgets.iter_mut().enumerate() {
-            *field = parts_end + place;
+        let mut fields = parts.number(start.world.clone(), judge, operator);
+        let (mut budgets, mut purses) = (Vec::new(), Vec::new());
+        for budget in Budget::ALL {
+            let most = bounds.budget(budget);
+            if most > 0 {
+                budgets.push(budget);
+                purses.push(Purse {
+                    field: fields.len(),
+                    most,
+                    is_fault: budget.is_fault(),
+                });
+                fields.push(0);
+            }
         }
-        let mut bits = vec![6; parts_end];
-        bits[OPERATOR] = if bounds.reseeds > 0 { 3 } else { 0 };
-        bits[CLOCK] = if parts.reads_clock() { 4 } else { 0 };
-        bits[JUDGE] = 8;
-        bits[GATEWAY] = 1;
-        bits[NETWORK] = 0;
-        for (budget, _) in &budgets {
-            bits.push(u32::BITS - bounds.budget(*budget).leading_zeros());
-        }
+        let most_actions = bounds.steps.unwrap_or(u32::MAX);
+        let explorer = Explorer::new(&fields, purses, bounds.most_faults(), most_actions);
         let mut engine = Engine {
-            worlds: Worlds::new(&bits),
-            first: fields.clone(),
+            explorer,
+            first: fields,
             parts,
+            clients_fail: clients_fail(&bounds),
             bounds,
             budgets,
-            most_faults,
             waiting: crate::sorted::SortedMap::new(),
             current: (0, 0),
             turn: Vec::new(),
             best: None,
             goals: Vec::new(),
             explores_all: false,
-            transitions: 0,
             finished: false,
             is_cut: false,
             wanted: Vec::new(),
-            wants: Wants::default(),
-            batch: Batch::default(),
-            opened: Vec::new(),
             fields: Vec::new(),
-            base: Vec::new(),
             moves: Vec::new(),
-            packed: Vec::new(),
             faults: Vec::new(),
-            has_faults: false,
         };
         engine.faults = engine.faults_of_servers();
-        engine.has_faults = !engine.budgets.is_empty();
-        engine.begin(&fields);
+        engine.explorer.strikes = engine.strikes();
+        engine.begin();
         engine
     }
 
-    fn begin(&mut self, fields: &[u32]) {
-        let mut words = Vec::new();
-        self.canonical(fields, &mut words);
+    fn begin(&mut self) {
+        let (fields, mut words) = (self.first.clone(), Vec::new());
+        self.canonical(&fields, &mut words);
         let origin = Origin {
             parent: 0,
             by: u16::MAX,
             depth: 0,
         };
-        self.worlds.insert(&words, hash_of_words(&words), origin);
+        let worlds = &mut self.explorer.worlds;
+        worlds.reserve(1);
+        worlds.insert(&words, hash_of_words(&words), origin);
         self.turn.push(0);
-        if self.parts.is_goal(fields) {
+        if self.parts.is_goal(&fields) {
+            self.explorer.best = (0, 0);
             self.best = Some((0, 0));
             self.goals.push(0);
         }
+    }
+
+    /// The faults of servers as the explorer can try them by itself; `None` where that is not all that can happen beside steps.
+    fn strikes(&self) -> Option<Vec<Strike>> {
+        let is_quiet = self.first[NETWORK] == 0 && self.first[OPERATOR] == 0;
+        if self.clients_fail || !self.parts.has_pairs() || !is_quiet {
+            return None;
+        }
+        let strike = |fault: &Move| {
+            let budget = fault.budget()?;
+            Some(Strike {
+                code: fault.code(),
+                column: Parts::column(*fault)?,
+                purse: self.budgets.iter().position(|own| *own == budget)?,
+            })
+        };
+        self.faults.iter().map(strike).collect()
     }
 
     /// Whether clients that were taken for interchangeable are not.
@@ -202,8 +173,8 @@ impl Engine {
     /// How far it has come.
     pub fn progress(&self) -> Progress {
         Progress {
-            worlds: self.worlds.len() as u64,
-            transitions: self.transitions,
+            worlds: self.explorer.worlds.count() as u64,
+            transitions: self.explorer.transitions,
             faults: self.current.0,
             depth: self.current.1,
             bytes: self.bytes(),
@@ -212,11 +183,9 @@ impl Engine {
     }
 
     fn bytes(&self) -> u64 {
-        let opened = self.opened.iter().map(|(_, worlds)| worlds);
-        let waiting = self.waiting.values().chain(opened);
-        let waiting: usize = waiting.map(Vec::capacity).sum();
+        let waiting: usize = self.waiting.values().map(Vec::capacity).sum();
         let turns = (waiting + self.turn.capacity()) * 4;
-        (self.worlds.bytes() + self.parts.bytes() + turns) as u64
+        (self.explorer.bytes() + self.parts.bytes() + turns) as u64
     }
 
     /// Whether it ended before its end.
@@ -236,7 +205,7 @@ impl Engine {
             return None;
         };
         let (best, mut fields) = (self.goals.first().copied()?, Vec::new());
-        self.worlds.unpack(best, &mut fields);
+        self.explorer.worlds.unpack(best, &mut fields);
         properties
             .iter()
             .copied()
@@ -251,23 +220,40 @@ impl Engine {
                 self.finished = true;
                 break;
             }
-            let Some(world) = self.turn.pop() else {
-                self.flush();
+            if self.turn.is_empty() {
+                self.settle();
                 self.next_turn();
                 continue;
-            };
-            // A world that was reached again with fewer actions had its turn then.
-            let depth = u32::from(self.worlds.origin(world).depth);
-            if depth == self.current.1 {
-                self.expand(world);
-                left -= 1;
+            }
+            let (known, depth) = (&self.parts.known, self.current.1);
+            let unknown = self.explorer.run(known, &mut self.turn, depth, &mut left);
+            match unknown {
+                Some(world) => self.expand(world),
+                None => self.settle(),
             }
         }
-        self.flush();
+        self.settle();
+    }
+
+    /// Looks up what was made, and looks whether it is what is looked for.
+    fn settle(&mut self) {
+        self.explorer.flush();
+        let mut candidates = std::mem::take(&mut self.explorer.candidates);
+        for (world, judge, cost) in candidates.drain(..) {
+            if self.best.is_none_or(|best| cost <= best) && self.is_goal(world, judge) {
+                if self.best.is_none_or(|best| cost < best) {
+                    self.goals.clear();
+                }
+                self.best = Some(cost);
+                self.explorer.best = cost;
+                self.goals.push(world);
+            }
+        }
+        self.explorer.candidates = candidates;
     }
 
     fn next_turn(&mut self) {
-        for (cost, worlds) in std::mem::take(&mut self.opened) {
+        for (cost, worlds) in std::mem::take(&mut self.explorer.opened) {
             let waiting = self.waiting.or_default(cost);
             match waiting.is_empty() {
                 true => *waiting = worlds,
@@ -290,183 +276,53 @@ impl Engine {
             self.current = cost;
             self.turn = turn;
         }
-        let is_full = self.worlds.len() as u64 >= self.bounds.worlds;
+        let is_full = self.explorer.worlds.count() as u64 >= self.bounds.worlds;
         if is_full || self.bytes() >= self.bounds.bytes {
             self.stop();
         }
     }
 
+    /// Tries every move of a world, and learns what is not known of them.
     fn expand(&mut self, world: u32) {
         let mut fields = std::mem::take(&mut self.fields);
-        let mut base = std::mem::take(&mut self.base);
         let mut moves = std::mem::take(&mut self.moves);
-        self.worlds.unpack(world, &mut fields);
-        base.clear();
-        base.extend_from_slice(self.worlds.words_of(world));
+        self.explorer.worlds.unpack(world, &mut fields);
         self.list_moves(&fields, &mut moves);
-        let depth = self.worlds.origin(world).depth;
-        let faults = self.faults_in(&fields);
+        let parent = self.explorer.parent(world, &fields);
         for chosen in &moves {
-            let Some(applied) = self.apply(*chosen, &fields, faults) else {
-                continue;
-            };
-            self.transitions += 1;
-            let actions = self.parts.effect(applied.effect).actions;
-            let deeper = depth.saturating_add(actions);
-            if self
-                .bounds
-                .steps
-                .is_some_and(|most| u32::from(deeper) > most)
-            {
-                self.wants.steps = true;
-                continue;
+            if let Some(found) = self.apply(*chosen, &fields, parent.faults) {
+                self.follow(parent, &fields, &found);
             }
-            let origin = Origin {
-                parent: world,
-                by: chosen.code(),
-                depth: deeper,
-            };
-            let is_fault = applied.budget.is_some_and(|(_, is_fault)| is_fault);
-            self.make(
-                &fields,
-                &mut base,
-                &applied,
-                origin,
-                faults + u32::from(is_fault),
-            );
-        }
-        if self.batch.made.len() >= BATCH {
-            self.flush();
         }
         self.fields = fields;
-        self.base = base;
         self.moves = moves;
     }
 
-    /// Puts a successor into the batch.
-    #[inline]
-    fn make(
-        &mut self,
-        fields: &[u32],
-        base: &mut Vec<u64>,
-        applied: &Applied,
-        origin: Origin,
-        faults: u32,
-    ) {
-        if self.parts.has_symmetry() {
-            return self.make_placed(fields, applied, origin, faults);
+    /// Goes where a move leads, and learns first what the explorer does not know of it.
+    fn follow(&mut self, parent: Parent, fields: &[u32], found: &Found) {
+        if self
+            .explorer
+            .follow(&self.parts.known, parent, fields, found)
+        {
+            return;
         }
-        let fits = self.worlds.fits(JUDGE, applied.judge)
-            && self
-                .parts
-                .changes(applied.effect)
-                .iter()
-                .all(|(field, number)| self.worlds.fits(*field as usize, *number));
-        if !fits {
-            self.make_room(fields, base, applied);
-        }
-        let start = self.batch.words.len();
-        self.batch.words.extend_from_slice(base);
-        let words = &mut self.batch.words[start..];
-        for (field, number) in self.parts.changes(applied.effect) {
-            self.worlds.set(words, *field as usize, *number);
-        }
-        self.worlds.set(words, JUDGE, applied.judge);
-        if let Some((field, _)) = applied.budget {
-            self.worlds.set(words, field, fields[field] + 1);
-        }
-        self.batch.made.push(Made {
-            hash: hash_of_words(words),
-            origin,
-            faults,
-            judge: applied.judge,
-        });
-    }
-
-    /// Puts the world that stands for a successor, and for all others with clients in other places, into the batch.
-    fn make_placed(&mut self, fields: &[u32], applied: &Applied, origin: Origin, faults: u32) {
-        let mut after = self.after(fields, applied);
+        let mut after = Vec::new();
+        let known = &self.parts.known;
+        self.explorer.put_after(known, fields, found, &mut after);
         self.parts.place(&mut after);
-        let fits = (0..after.len()).all(|field| self.worlds.fits(field, after[field]));
-        if !fits {
-            self.flush();
-        }
-        let mut words = std::mem::take(&mut self.packed);
-        self.worlds.pack(&after, &mut words);
-        self.batch.words.extend_from_slice(&words);
-        self.batch.made.push(Made {
-            hash: hash_of_words(&words),
-            origin,
-            faults,
-            judge: after[JUDGE],
-        });
-        self.packed = words;
+        self.make_room();
+        self.explorer.learn(&self.parts.known);
+        let follows = self
+            .explorer
+            .follow(&self.parts.known, parent, fields, found);
+        debug_assert!(follows, "everything is known then");
     }
 
-    /// Gives fields more bits, which moves them in every world.
-    #[cold]
-    fn make_room(&mut self, fields: &[u32], base: &mut Vec<u64>, applied: &Applied) {
-        self.flush();
-        let after = self.after(fields, applied);
-        self.worlds.pack(&after, base);
-        self.worlds.pack(fields, base);
-    }
-
-    /// The fields after a move.
-    fn after(&self, fields: &[u32], applied: &Applied) -> Vec<u32> {
-        let mut after = fields.to_vec();
-        for (field, number) in self.parts.changes(applied.effect) {
-            after[*field as usize] = *number;
-        }
-        after[JUDGE] = applied.judge;
-        if let Some((field, _)) = applied.budget {
-            after[field] += 1;
-        }
-        after
-    }
-
-    /// Looks up the successors that were made.
-    fn flush(&mut self) {
-        let mut batch = std::mem::take(&mut self.batch);
-        let stride = self.worlds.words();
-        let mut touched = 0;
-        let mut slots = [0; BATCH * 2];
-        for (made, slot) in batch.made.iter().zip(&mut slots) {
-            *slot = self.worlds.touch(made.hash);
-        }
-        for (made, slot) in batch.made.iter().zip(&slots) {
-            touched ^= self.worlds.touch_record(made.hash, *slot);
-        }
-        std::hint::black_box(touched);
-        for (made, words) in batch.made.iter().zip(batch.words.chunks_exact(stride)) {
-            self.look_up(words, made);
-        }
-        batch.words.clear();
-        batch.made.clear();
-        self.batch = batch;
-    }
-
-    #[inline]
-    fn look_up(&mut self, words: &[u64], made: &Made) {
-        let (world, is_new) = self.worlds.insert(words, made.hash, made.origin);
-        if !is_new {
-            if self.worlds.origin(world).depth <= made.origin.depth {
-                return;
-            }
-            self.worlds.set_origin(world, made.origin);
-        }
-        let cost = (made.faults, u32::from(made.origin.depth));
-        match self.opened.iter_mut().find(|(other, _)| *other == cost) {
-            Some((_, worlds)) => worlds.push(world),
-            None => self.opened.push((cost, vec![world])),
-        }
-        if self.best.is_none_or(|best| cost <= best) && self.is_goal(world, made.judge) {
-            if self.best.is_none_or(|best| cost < best) {
-                self.goals.clear();
-            }
-            self.best = Some(cost);
-            self.goals.push(world);
-        }
+    /// Gives fields as many bits as their numbers need.
+    fn make_room(&mut self) {
+        let mut largest = self.parts.largest();
+        largest.extend(self.explorer.purses.iter().map(|purse| purse.most));
+        self.explorer.make_room(&largest);
     }
 
     fn is_goal(&mut self, world: u32, judge: u32) -> bool {
@@ -474,14 +330,8 @@ impl Engine {
             return decided;
         }
         let mut fields = Vec::new();
-        self.worlds.unpack(world, &mut fields);
+        self.explorer.worlds.unpack(world, &mut fields);
         self.parts.is_goal(&fields)
-    }
-
-    /// The faults that a world took.
-    fn faults_in(&self, fields: &[u32]) -> u32 {
-        let used = self.budgets.iter().filter(|(budget, _)| budget.is_fault());
-        used.map(|(_, field)| fields[*field]).sum()
     }
 
     /// Every move that may be possible, as far as there is any budget for it.
@@ -495,16 +345,16 @@ impl Engine {
                 moves.push(Move::Resume(client));
             }
             match view.server {
-                Some(_) if view.is_tired => self.wants.attempts = true,
+                Some(_) if view.is_tired => self.explorer.wants.attempts = true,
                 Some(_) => {
                     moves.push(Move::Step(client));
-                    if self.has_faults {
+                    if self.clients_fail {
                         self.list_faults_of(client, view.is_sent, next_deadline.is_some(), moves);
                     }
                 }
                 None => {}
             }
-            if self.has_faults {
+            if self.clients_fail {
                 if view.runs && self.bounds.crashes > 0 {
                     moves.push(Move::Crash(client));
                 }
@@ -521,9 +371,7 @@ impl Engine {
         if self.parts.belief_ends_first(fields) {
             moves.push(Move::Time(1));
         }
-        if self.has_faults {
-            moves.extend_from_slice(&self.faults);
-        }
+        moves.extend_from_slice(&self.faults);
         if fields[OPERATOR] != 0 {
             moves.push(Move::ReseedWrite);
         }
@@ -576,9 +424,8 @@ impl Engine {
     }
 
     /// What a move does, where it is possible and within bounds.
-    #[inline]
-    fn apply(&mut self, chosen: Move, fields: &[u32], faults: u32) -> Option<Applied> {
-        let budget = match self.parts.budget_of(chosen, fields) {
+    fn apply(&mut self, chosen: Move, fields: &[u32], faults: u32) -> Option<Found> {
+        let purse = match self.parts.budget_of(chosen, fields) {
             None => None,
             Some(budget) => Some(self.afford(budget, fields, faults)?),
         };
@@ -587,43 +434,46 @@ impl Engine {
             _ => 0,
         };
         let effect = self.parts.apply(chosen, fields, shifts)?;
-        let told = self.parts.effect(effect).told;
-        Some(Applied {
+        let told = self.parts.known.effects[effect as usize].told;
+        Some(Found {
+            code: chosen.code(),
             effect,
             judge: self.parts.judge(fields[JUDGE], told),
-            budget,
+            purse,
         })
     }
 
-    /// The field that counts a budget, where there is something left of it.
-    fn afford(&mut self, budget: Budget, fields: &[u32], faults: u32) -> Option<(usize, bool)> {
-        let found = self.budgets.iter().find(|(other, _)| *other == budget);
-        let left = found.filter(|(_, field)| fields[*field] < self.bounds.budget(budget));
-        let Some((_, field)) = left else {
-            if !self.wanted.contains(&budget) {
-                self.wanted.push(budget);
+    /// The budget that pays for one more, where there is something left of it.
+    fn afford(&mut self, budget: Budget, fields: &[u32], faults: u32) -> Option<usize> {
+        match self.budgets.iter().position(|own| *own == budget) {
+            Some(purse) => self
+                .explorer
+                .can_pay(purse, fields, faults)
+                .then_some(purse),
+            None => {
+                if !self.wanted.contains(&budget) {
+                    self.wanted.push(budget);
+                }
+                None
             }
-            return None;
-        };
-        if budget.is_fault() && faults >= self.most_faults {
-            self.wants.faults = true;
-            return None;
         }
-        Some((*field, budget.is_fault()))
     }
 
     /// What can come of a world.
     pub fn successors(&mut self, fields: &[u32]) -> Vec<Successor> {
         let mut moves = Vec::new();
         self.list_moves(fields, &mut moves);
-        let faults = self.faults_in(fields);
+        let faults = self.explorer.faults_in(fields);
         let mut successors = Vec::new();
         for by in moves {
-            if let Some(applied) = self.apply(by, fields, faults) {
+            if let Some(found) = self.apply(by, fields, faults) {
+                let known = &self.parts.known;
+                let mut after = Vec::new();
+                self.explorer.put_after(known, fields, &found, &mut after);
                 successors.push(Successor {
                     by,
-                    actions: self.parts.effect(applied.effect).actions,
-                    fields: self.after(fields, &applied),
+                    actions: known.effects[found.effect as usize].actions,
+                    fields: after,
                 });
             }
         }
@@ -635,11 +485,10 @@ impl Engine {
     /// What the bounds left out.
     pub fn left_out(&self) -> Vec<String> {
         let mut left_out = Vec::new();
-        if self.wants.faults {
-            left_out.push(format!(
-                "more than {}",
-                counted(self.most_faults, "fault", "faults")
-            ));
+        let wants = self.explorer.wants;
+        if wants.faults {
+            let most = counted(self.explorer.most_faults, "fault", "faults");
+            left_out.push(format!("more than {most}"));
         }
         for budget in Budget::ALL {
             match self.bounds.budget(budget) {
@@ -647,20 +496,20 @@ impl Engine {
                     left_out.push(budget.words().to_owned());
                 }
                 0 => {}
-                most if self.wanted.contains(&budget) => {
+                most if self.is_wanted(budget) => {
                     left_out.push(format!("more {} than {most}", budget.words()));
                 }
                 _ => {}
             }
         }
-        if self.wants.steps {
+        if wants.steps {
             let most = self.bounds.steps.unwrap_or_default();
             left_out.push(format!(
                 "schedules of more than {}",
                 counted(most, "step", "steps")
             ));
         }
-        if self.wants.attempts {
+        if wants.attempts {
             let more = counted(self.bounds.attempts, "attempt", "attempts");
             left_out.push(format!(
                 "more than {more} of a client beyond one for each run"
@@ -675,6 +524,12 @@ impl Engine {
         left_out
     }
 
+    fn is_wanted(&self, budget: Budget) -> bool {
+        let mut budgets = self.budgets.iter().enumerate();
+        let wanted = budgets.find(|(_, own)| **own == budget);
+        wanted.is_some_and(|(purse, _)| self.explorer.wants.purses >> purse & 1 == 1)
+    }
+
     /// The shortest schedules as actions, the one that changes client least often first, not more than so many.
     pub fn schedules(&mut self, start: &Moment, most: usize) -> Vec<Vec<Action>> {
         let goals = self.goals.clone();
@@ -684,11 +539,9 @@ impl Engine {
     /// The cost of a world.
     pub fn cost(&self, world: u32) -> Cost {
         let mut fields = Vec::new();
-        self.worlds.unpack(world, &mut fields);
-        (
-            self.faults_in(&fields),
-            u32::from(self.worlds.origin(world).depth),
-        )
+        self.explorer.worlds.unpack(world, &mut fields);
+        let parent = self.explorer.parent(world, &fields);
+        (parent.faults, u32::from(parent.depth))
     }
 
     /// The fields of the first world.
@@ -700,17 +553,33 @@ impl Engine {
     pub fn canonical(&mut self, fields: &[u32], words: &mut Vec<u64>) {
         let mut placed = fields.to_vec();
         self.parts.place(&mut placed);
-        self.worlds.pack(&placed, words);
+        if !self.explorer.worlds.fit(&placed) {
+            self.make_room();
+        }
+        self.explorer.worlds.pack(&placed, words);
     }
 
     /// How many shifts there have been.
     pub fn shifts(&self, fields: &[u32]) -> u32 {
-        let shifts = self
-            .budgets
-            .iter()
-            .find(|(budget, _)| *budget == Budget::Shifts);
-        shifts.map_or(0, |(_, field)| fields[*field])
+        let shifts = self.budgets.iter().position(|own| *own == Budget::Shifts);
+        shifts.map_or(0, |purse| fields[self.explorer.purses[purse].field])
     }
+}
+
+/// Whether there is a budget for something that happens to a client.
+fn clients_fail(bounds: &Bounds) -> bool {
+    let of_clients = [
+        Budget::Shifts,
+        Budget::Crashes,
+        Budget::Restarts,
+        Budget::LostReplies,
+        Budget::LostRequests,
+        Budget::LateReplies,
+        Budget::LateRequests,
+    ];
+    of_clients
+        .into_iter()
+        .any(|budget| bounds.budget(budget) > 0)
 }
 
 fn counted(count: u32, one: &str, many: &str) -> String {

@@ -21,7 +21,6 @@ mod parts;
 mod reads;
 mod schedule;
 mod symmetry;
-mod table;
 pub mod told;
 
 pub use bounds::{
@@ -32,6 +31,7 @@ use crate::property::Property;
 use crate::scenario::{self, Reading, TextError, found};
 use crate::timeline::{Moment, Timeline};
 use engine::Engine;
+use moves::Operator;
 
 /// A search that is under way. It does nothing by itself: [`Search::run`] is called as long as it is wanted.
 pub struct Search {
@@ -41,6 +41,8 @@ pub struct Search {
     at: usize,
     goal: Goal,
     start: Moment,
+    /// What the operator has read at the start and may put back.
+    operator: Operator,
     engine: Engine,
     outcome: Option<Outcome>,
 }
@@ -134,11 +136,13 @@ impl Search {
             .iter()
             .map(|line| line.action.clone());
         let start = Timeline::replay(reading.setup.clone(), kept).moment(at);
-        let engine = Engine::new(reading.setup.clone(), &start, bounds, &goal);
+        let operator = None;
+        let engine = Engine::new(reading.setup.clone(), &start, operator, bounds, &goal);
         Ok(Search {
             text: text.to_owned(),
             at,
             start,
+            operator,
             engine,
             reading,
             goal,
@@ -183,10 +187,22 @@ impl Search {
     fn start_without_symmetry(&mut self) {
         let (mut bounds, explores_all) = self.engine.settings();
         bounds.without.push(Reduction::Symmetry);
-        self.engine = Engine::new(self.reading.setup.clone(), &self.start, bounds, &self.goal);
+        self.start_anew(bounds);
         if explores_all {
             self.engine.explore_all();
         }
+    }
+
+    fn start_anew(&mut self, bounds: Bounds) {
+        let setup = self.reading.setup.clone();
+        self.engine = Engine::new(setup, &self.start, self.operator, bounds, &self.goal);
+    }
+
+    /// Begins where the operator has read a largest token and not put it back yet.
+    fn begin_within_reseed(&mut self, operator: Operator) {
+        let (bounds, _) = self.engine.settings();
+        self.operator = operator;
+        self.start_anew(bounds);
     }
 
     /// How far it has come.

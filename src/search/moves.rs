@@ -8,7 +8,8 @@ use super::bounds::{Bounds, Budget};
 use crate::sim::action::{Action, ClientId, ClockOf, Leg, ServerId, Who};
 use crate::sim::client::Place;
 use crate::sim::client::protocol::{Argument, Request};
-use crate::sim::database::Statement;
+use crate::sim::database::{SqlReply, Statement, Value};
+use crate::sim::event::{Answer, Event, Fact};
 use crate::sim::setup::{ClientDeclaration, Setup};
 use crate::sim::step::step;
 use crate::sim::store::quote_argument;
@@ -330,14 +331,18 @@ impl Rules {
                 to: ServerId(server),
             },
             Move::Jump(index) => self.jump(index, world)?,
+            Move::ReseedRead(_) | Move::ReseedWrite => self.command_of_reseed(chosen, operator)?,
+        };
+        Some(vec![action])
+    }
+
+    /// What the operator types in a reseed.
+    fn command_of_reseed(&self, chosen: Move, operator: Operator) -> Option<Action> {
+        let (source, request) = match chosen {
             Move::ReseedRead(place) => {
                 let (_, text, statement) =
                     self.reseeds.get(place).filter(|_| operator.is_none())?;
-                Action::Command {
-                    who: Who::Operator,
-                    source: text.clone(),
-                    request: Request::Database(Ok(statement.clone())),
-                }
+                (text.clone(), Request::Database(Ok(statement.clone())))
             }
             Move::ReseedWrite => {
                 let (place, value) = operator?;
@@ -349,17 +354,27 @@ impl Rules {
                     value.to_string().into_bytes(),
                 ];
                 let source: Vec<String> = words.iter().map(|word| quote_argument(word)).collect();
-                Action::Command {
-                    who: Who::Operator,
-                    source: source.join(" "),
-                    request: Request::Store(
-                        None,
-                        words.into_iter().map(Argument::Literal).collect(),
-                    ),
-                }
+                let words = words.into_iter().map(Argument::Literal).collect();
+                (source.join(" "), Request::Store(None, words))
             }
+            _ => return None,
         };
-        Some(vec![action])
+        Some(Action::Command {
+            who: Who::Operator,
+            source,
+            request,
+        })
+    }
+
+    /// The move of a reseed that a typed command is, after what the operator has read; other commands are none.
+    pub fn reseed(&self, action: &Action, operator: Operator) -> Option<Move> {
+        let typed = request_of_operator(action)?;
+        let reads = (0..self.reseeds()).map(Move::ReseedRead);
+        let mut moves = reads.chain(std::iter::once(Move::ReseedWrite));
+        moves.find(|chosen| {
+            let command = self.command_of_reseed(*chosen, operator);
+            command.as_ref().and_then(request_of_operator) == Some(typed)
+        })
     }
 
     /// A client's next step, where its request goes to a server.
@@ -462,6 +477,40 @@ impl Rules {
                 state.remaining.filter(|_| state.remaining != earlier)
             });
         set.or(slept)
+    }
+}
+
+fn request_of_operator(action: &Action) -> Option<&Request> {
+    match action {
+        Action::Command {
+            who: Who::Operator,
+            request,
+            ..
+        } => Some(request),
+        _ => None,
+    }
+}
+
+/// What the operator knows after a move.
+pub(super) fn after_operator<'e>(
+    chosen: Move,
+    operator: Operator,
+    events: impl IntoIterator<Item = &'e Event>,
+) -> Operator {
+    match chosen {
+        Move::ReseedRead(place) => {
+            let answer = events.into_iter().find_map(|event| match &event.fact {
+                Fact::Answered {
+                    who: Who::Operator,
+                    answer: Answer::Database(SqlReply::Rows { rows, .. }),
+                    ..
+                } => rows.first()?.first().and_then(Value::as_i64),
+                _ => None,
+            });
+            Some((place, answer.unwrap_or(0)))
+        }
+        Move::ReseedWrite => None,
+        _ => operator,
     }
 }
 

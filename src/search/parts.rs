@@ -13,18 +13,21 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use super::bounds::{Bounds, Budget, Goal};
-use super::moves::{JUMPS, Move, Operator, Rules, next_end_of_belief};
+use super::moves::{JUMPS, Move, Operator, Rules, after_operator, next_end_of_belief};
 use super::reads::Reads;
 use super::symmetry::Symmetry;
-use super::table::{Grid, Index, Memo, PairMemo, hash_of};
+use latchkey_kernel::{
+    Change, ClientKind, Effect, Index, Known, Memo, NOT_POSSIBLE, PairMemo, Places, WIDE, hash_of,
+};
+
 use crate::property::{Judge, Property};
 use crate::scenario::check;
 use crate::sim::action::{Action, ClientId, ClockOf, Who};
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::client::{Client, Place};
-use crate::sim::database::{Database, SqlReply, Value};
+use crate::sim::database::Database;
 use crate::sim::event::Value::Text;
-use crate::sim::event::{Answer, Event, Fact};
+use crate::sim::event::{Event, Fact};
 use crate::sim::gateway::Gateway;
 use crate::sim::network::Message;
 use crate::sim::setup::Setup;
@@ -51,6 +54,7 @@ pub(super) const STORES: usize = 6;
 struct Numbered<T> {
     index: Index,
     things: Vec<T>,
+    hashes: Vec<u64>,
 }
 
 impl<T: Hash + Eq> Numbered<T> {
@@ -58,14 +62,14 @@ impl<T: Hash + Eq> Numbered<T> {
         Numbered {
             index: Index::default(),
             things: Vec::new(),
+            hashes: Vec::new(),
         }
     }
 
     /// The thing's number: the one that it has, or the next.
     fn number(&mut self, thing: T) -> u32 {
-        if self.index.is_full() {
-            let things = &self.things;
-            self.index.grow(|number| hash_of(&things[number as usize]));
+        if self.index.lacks_room(1) {
+            self.index.grow(|number| self.hashes[number as usize]);
         }
         let hash = hash_of(&thing);
         let things = &self.things;
@@ -76,6 +80,7 @@ impl<T: Hash + Eq> Numbered<T> {
             Ok(number) => number,
             Err(slot) => {
                 self.things.push(thing);
+                self.hashes.push(hash);
                 self.index.put(slot, hash)
             }
         }
@@ -84,27 +89,11 @@ impl<T: Hash + Eq> Numbered<T> {
     fn get(&self, number: u32) -> &T {
         &self.things[number as usize]
     }
+
+    fn largest(&self) -> u32 {
+        (self.things.len() as u32).saturating_sub(1)
+    }
 }
-
-/// What a move does: parts that change, and what it tells the judge.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Effect {
-    /// Where its changes begin, and how many there are.
-    first: u32,
-    count: u16,
-    /// How many actions it is.
-    pub actions: u16,
-    /// The number of what it told; 0 is nothing.
-    pub told: u32,
-}
-
-/// Fields and their new numbers.
-pub(super) type Changes = [(u32, u32)];
-
-/// In a memo: the move is not possible.
-const NOT_POSSIBLE: u32 = u32::MAX;
-/// In a memo: all parts have to be looked at.
-const WIDE: u32 = u32::MAX - 1;
 
 /// What is known of a client without looking into it again.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +116,22 @@ pub(super) struct ClientView {
     pub waits: bool,
     /// Whether a belief of it still counts down.
     pub counts_down: bool,
+}
+
+impl ClientView {
+    fn kind(&self) -> ClientKind {
+        if self.is_paused || self.counts_down || self.wakes != u64::MAX {
+            return ClientKind::Other;
+        }
+        match self.server {
+            None => ClientKind::Rests,
+            Some(_) if self.is_tired => ClientKind::IsTired,
+            Some(Server::Store) => ClientKind::Steps(STORES as u8),
+            Some(Server::Field(field)) => ClientKind::Steps(field as u8),
+            // Nothing is under way where the loop takes steps, so that this is always the same part.
+            Some(Server::None) => ClientKind::Steps(NETWORK as u8),
+        }
+    }
 }
 
 /// Where a step goes.
@@ -158,6 +163,8 @@ pub(super) struct Parts {
     told: Numbered<Vec<Vec<Event>>>,
     /// How many Redis-like servers there are.
     store_count: usize,
+    /// Whether two numbers can say what a step does: with one store, and where nothing reads the clock.
+    has_pairs: bool,
     /// The world after what was told, for each: what the judge may look at.
     after: Vec<Option<World>>,
     views: Vec<ClientView>,
@@ -166,7 +173,8 @@ pub(super) struct Parts {
     /// For each store: whether a command waits in it.
     store_waits: Vec<bool>,
     database_deadlines: Vec<u64>,
-    pairs: PairMemo,
+    /// What the loop of the search knows.
+    pub known: Known,
     moves: Memo,
     /// By client, or store, and milliseconds: where in `aged` it stands what becomes of it when they pass.
     client_times: PairMemo,
@@ -175,15 +183,13 @@ pub(super) struct Parts {
     aged: Vec<(u32, u32)>,
     /// What several parts tell in one action.
     together: Memo,
-    effects: Vec<Effect>,
-    changes: Vec<(u32, u32)>,
-    /// The changes of the first effect, which is the latest passing of time.
-    time_changes: Vec<(u32, u32)>,
-    judged: Grid,
+    /// The steps that were tried with clients in other places.
+    tried: Memo,
     /// For each judge: whether it sees the goal; 2: not known.
     breaks: Vec<u8>,
     reached: PairMemo,
     key: Vec<u32>,
+    placed: Vec<u32>,
 }
 
 impl Parts {
@@ -206,28 +212,30 @@ impl Parts {
             judges: Numbered::new(),
             told: Numbered::new(),
             store_count: 1,
+            has_pairs: false,
             after: Vec::new(),
             views: Vec::new(),
             store_deadlines: Vec::new(),
             store_waits: Vec::new(),
             database_deadlines: Vec::new(),
-            pairs: PairMemo::default(),
+            known: Known::default(),
             moves: Memo::default(),
             client_times: PairMemo::default(),
             store_times: PairMemo::default(),
             aged: Vec::new(),
             together: Memo::default(),
-            effects: vec![Effect::default()],
-            changes: Vec::new(),
-            time_changes: Vec::new(),
-            judged: Grid::default(),
+            tried: Memo::default(),
             breaks: Vec::new(),
             reached: PairMemo::default(),
             key: Vec::new(),
+            placed: Vec::new(),
         };
         parts.told.number(Vec::new());
         parts.networks.number(Vec::new());
+        parts.operators.number(None);
         parts.after.push(None);
+        parts.known.effects.push(Effect::default());
+        parts.known.placing = parts.symmetry.as_mut().map(Symmetry::placing);
         parts
     }
 
@@ -246,7 +254,6 @@ impl Parts {
     }
 
     /// The field of the first client.
-    #[inline]
     pub fn clients_at(&self) -> usize {
         STORES + self.store_count
     }
@@ -259,25 +266,28 @@ impl Parts {
         &fields[self.clients_at()..self.clients_at() + self.client_count()]
     }
 
-    /// Whether something in the scenario reads absolute time.
-    pub fn reads_clock(&self) -> bool {
-        self.reads.clock
-    }
-
     // Numbers and worlds.
 
-    /// The fields of a world and its judge, budgets unused.
-    pub fn number(&mut self, mut world: World, mut judge: Judge, budgets: usize) -> Vec<u32> {
+    /// The fields of a world, its judge, and what the operator has read.
+    pub fn number(&mut self, mut world: World, mut judge: Judge, operator: Operator) -> Vec<u32> {
         self.store_count = world.stores.len();
+        self.has_pairs = self.store_count == 1 && !self.reads.clock;
+        self.known.places = Places {
+            database: DATABASE,
+            judge: JUDGE,
+            stores: STORES,
+            clients: self.clients_at(),
+            client_count: self.client_count(),
+        };
         if !world.network.is_empty() {
             self.symmetry = None;
+            self.known.placing = None;
         }
         self.forget(&mut world);
         self.forget_told(&mut judge);
         let mut fields = Vec::new();
-        self.number_parts(&world, None, &mut fields);
+        self.number_parts(&world, operator, &mut fields);
         fields[JUDGE] = self.number_judge(judge);
-        fields.resize(fields.len() + budgets, 0);
         fields
     }
 
@@ -300,12 +310,26 @@ impl Parts {
         self.view_new_parts();
     }
 
+    /// The largest number that each field can have until now.
+    pub fn largest(&self) -> Vec<u32> {
+        let mut largest = vec![0; STORES];
+        largest[DATABASE] = self.databases.largest();
+        largest[GATEWAY] = self.gateways.largest();
+        largest[OPERATOR] = self.operators.largest();
+        largest[CLOCK] = self.clocks.largest();
+        largest[NETWORK] = self.networks.largest();
+        largest[JUDGE] = self.judges.largest();
+        largest.resize(self.clients_at(), self.stores.largest());
+        largest.resize(largest.len() + self.client_count(), self.clients.largest());
+        largest
+    }
+
     fn number_judge(&mut self, judge: Judge) -> u32 {
         let number = self.judges.number(judge);
         if self.breaks.len() < self.judges.things.len() {
             self.breaks.push(2);
-            if let Some(symmetry) = &mut self.symmetry {
-                symmetry.see_judge(&self.judges.things[number as usize]);
+            if let (Some(symmetry), Some(placing)) = (&self.symmetry, &mut self.known.placing) {
+                symmetry.see_judge(&self.judges.things[number as usize], placing);
             }
         }
         number
@@ -321,19 +345,24 @@ impl Parts {
             let lapse = keys.map_or(u64::MAX, |remaining| remaining + 1);
             self.store_deadlines.push((next, lapse));
             self.store_waits.push(store.has_waits());
-            if let Some(symmetry) = &mut self.symmetry {
-                symmetry.see_store(&self.stores.things[number]);
+            if let (Some(symmetry), Some(placing)) = (&self.symmetry, &mut self.known.placing) {
+                symmetry.see_store(&self.stores.things[number], placing);
             }
+            let is_lapse = lapse <= next && self.bounds.lapses == 0;
+            self.known.stores_age.push(next != u64::MAX && !is_lapse);
         }
         for number in self.database_deadlines.len()..self.databases.things.len() {
             let next = self.databases.things[number].next_deadline();
             self.database_deadlines.push(next.unwrap_or(u64::MAX));
+            self.known.databases_age.push(next.is_some());
         }
         for number in self.views.len()..self.clients.things.len() {
             let (place, client) = self.clients.things[number].clone();
-            self.views.push(self.view_of(place, &client));
-            if let Some(symmetry) = &mut self.symmetry {
-                symmetry.see_client(place, &client);
+            let view = self.view_of(place, &client);
+            self.known.clients.push(view.kind());
+            self.views.push(view);
+            if let (Some(symmetry), Some(placing)) = (&self.symmetry, &mut self.known.placing) {
+                symmetry.see_client(place, &client, placing);
             }
         }
     }
@@ -435,9 +464,8 @@ impl Parts {
     // Views.
 
     /// What is known of a client.
-    #[inline]
-    pub fn view(&self, number: u32) -> ClientView {
-        self.views[number as usize]
+    pub fn view(&self, number: u32) -> &ClientView {
+        &self.views[number as usize]
     }
 
     /// Milliseconds until time alone does something, and whether a key lapses then; `None` when nothing will.
@@ -465,30 +493,44 @@ impl Parts {
     // Moves.
 
     /// What a move does in the world of these fields, as a number for [`Parts::effect`]; `None` where it is not possible.
-    #[inline]
     pub fn apply(&mut self, chosen: Move, fields: &[u32], shifts: u32) -> Option<u32> {
+        let pair = self.pair(chosen, fields);
+        let known = match pair {
+            Some((row, column)) => self.known.moves.get(row, column),
+            None => None,
+        };
+        match known {
+            Some(NOT_POSSIBLE) => None,
+            Some(effect) if effect != WIDE => Some(effect),
+            _ => self.apply_slowly(chosen, fields, shifts, pair, known),
+        }
+    }
+
+    /// What two numbers do not say.
+    fn apply_slowly(
+        &mut self,
+        chosen: Move,
+        fields: &[u32],
+        shifts: u32,
+        pair: Option<(u32, u32)>,
+        known: Option<u32>,
+    ) -> Option<u32> {
         if let Move::Time(kind) = chosen
             && let Some(found) = self.pass_time(kind, fields)
         {
             return Some(found);
         }
-        let pair = self.pair(chosen, fields);
-        let found = match pair.and_then(|(first, second)| self.pairs.get(first, second)) {
-            Some(found) => found,
-            None => self.apply_anew(chosen, fields, shifts, pair),
-        };
-        match found {
+        match known.unwrap_or_else(|| self.apply_anew(chosen, fields, shifts, pair)) {
             WIDE => self.apply_widely(chosen, fields, shifts),
             NOT_POSSIBLE => None,
             found => Some(found),
         }
     }
 
-    /// What a move reads, where it is no more than two numbers: the client, which only does one step, and the server, or the move
-    /// and the one part that it reads.
-    #[inline]
+    /// What a move reads, where it is no more than two numbers, as a row and a column: the client, which only does one step, and
+    /// the server; or the store and what happens to one of its keys.
     fn pair(&self, chosen: Move, fields: &[u32]) -> Option<(u32, u32)> {
-        if self.reads.clock || self.store_count > 1 || fields[NETWORK] != 0 {
+        if !self.has_pairs || fields[NETWORK] != 0 {
             return None;
         }
         match chosen {
@@ -499,16 +541,27 @@ impl Parts {
                     Server::Field(field) => fields[field],
                     Server::None => 0,
                 };
-                Some((client, server))
+                Some(Known::step(client, server))
             }
-            Move::Expire(_) | Move::Wipe(_) => {
-                Some((u32::MAX - u32::from(chosen.code()) - 1, fields[STORES]))
-            }
+            other => Some(Known::strike(fields[STORES], Parts::column(other)?)),
+        }
+    }
+
+    /// The column in the table of moves of one that reads the store and nothing else.
+    pub fn column(strike: Move) -> Option<u32> {
+        match strike {
+            Move::Expire(key) => Some(key as u32 * 3),
+            Move::Wipe(key) => Some(key as u32 * 3 + 1),
+            Move::Evict(key) => Some(key as u32 * 3 + 2),
             _ => None,
         }
     }
 
-    #[cold]
+    /// Whether two numbers can say what every step does.
+    pub fn has_pairs(&self) -> bool {
+        self.has_pairs
+    }
+
     fn apply_anew(
         &mut self,
         chosen: Move,
@@ -519,10 +572,10 @@ impl Parts {
         let Some(mut narrow) = self.read_by(chosen, fields) else {
             return WIDE;
         };
-        if let Some((first, second)) = pair {
+        if let Some((row, column)) = pair {
             narrow.retain(|field| *field != NETWORK);
             let found = self.compute(chosen, fields, shifts, Some(&narrow));
-            self.pairs.put(first, second, found);
+            self.known.moves.put(row, column, found);
             return found;
         }
         let mut key = std::mem::take(&mut self.key);
@@ -558,7 +611,7 @@ impl Parts {
             _ => next_end_of_belief(&self.world(fields))?,
         };
         let short = u32::try_from(milliseconds).ok()?;
-        let mut changes = std::mem::take(&mut self.time_changes);
+        let mut changes = std::mem::take(&mut self.known.time_changes);
         changes.clear();
         let mut told = std::mem::take(&mut self.key);
         told.clear();
@@ -566,7 +619,11 @@ impl Parts {
         for (field, number) in fields.iter().enumerate().take(parts).skip(STORES) {
             let (after, tells) = self.aged(field, *number, short);
             if after != *number {
-                changes.push((field as u32, after));
+                changes.push(Change {
+                    field: field as u32,
+                    from: *number,
+                    to: after,
+                });
             }
             if tells != 0 {
                 told.push(tells);
@@ -574,12 +631,16 @@ impl Parts {
         }
         if self.reads.clock {
             let now = *self.clocks.get(fields[CLOCK]) + milliseconds;
-            changes.push((CLOCK as u32, self.clocks.number(now)));
+            changes.push(Change {
+                field: CLOCK as u32,
+                from: fields[CLOCK],
+                to: self.clocks.number(now),
+            });
         }
         let told_together = self.told_together(&told);
         self.key = told;
-        self.time_changes = changes;
-        self.effects[0] = Effect {
+        self.known.time_changes = changes;
+        self.known.effects[0] = Effect {
             told: told_together,
             actions: 1,
             ..Effect::default()
@@ -661,7 +722,6 @@ impl Parts {
     }
 
     /// The same by all parts of the world.
-    #[cold]
     fn apply_widely(&mut self, chosen: Move, fields: &[u32], shifts: u32) -> Option<u32> {
         let mut key = std::mem::take(&mut self.key);
         key.clear();
@@ -677,22 +737,6 @@ impl Parts {
         });
         self.key = key;
         (found != NOT_POSSIBLE).then_some(found)
-    }
-
-    /// What a move does.
-    #[inline]
-    pub fn effect(&self, number: u32) -> Effect {
-        self.effects[number as usize]
-    }
-
-    /// The parts that a move changes.
-    #[inline]
-    pub fn changes(&self, number: u32) -> &Changes {
-        if number == 0 {
-            return &self.time_changes;
-        }
-        let effect = self.effects[number as usize];
-        &self.changes[effect.first as usize..effect.first as usize + usize::from(effect.count)]
     }
 
     /// The fields that a move reads and changes; `None`: all of them.
@@ -769,37 +813,41 @@ impl Parts {
         if events.iter().flatten().any(refused) {
             return NOT_POSSIBLE;
         }
-        let operator = after_operator(chosen, operator, &events);
+        let operator = after_operator(chosen, operator, events.iter().flatten());
         self.forget(&mut world);
         let mut changed = Vec::new();
         self.number_parts(&world, operator, &mut changed);
-        let changes: Vec<(u32, u32)> = changed
+        let changes: Vec<Change> = changed
             .iter()
             .enumerate()
             .filter(|(field, number)| *field != JUDGE && **number != fields[*field])
-            .map(|(field, number)| (field as u32, *number))
+            .map(|(field, number)| Change {
+                field: field as u32,
+                from: fields[field],
+                to: *number,
+            })
             .collect();
         if let Some(narrow) = narrow {
-            let is_beyond = |(field, _): &(u32, u32)| !narrow.contains(&(*field as usize));
+            let is_beyond = |change: &Change| !narrow.contains(&(change.field as usize));
             let reaches_further = changes.iter().any(is_beyond);
             if reaches_further || answers_others(&actions, &events) {
                 return WIDE;
             }
         }
         if let Move::Step(client) = chosen
-            && !self.is_the_same_elsewhere(client, fields, &changed)
+            && !self.is_the_same_elsewhere(client, fields, &changed, narrow.is_some())
         {
             self.fail_symmetry();
         }
         let told = self.number_told(events, &world);
-        self.effects.push(Effect {
-            first: self.changes.len() as u32,
+        self.known.effects.push(Effect {
+            first: self.known.changes.len() as u32,
             count: changes.len() as u16,
             actions: actions.len() as u16,
             told,
         });
-        self.changes.extend(changes);
-        self.effects.len() as u32 - 1
+        self.known.changes.extend(changes);
+        self.known.effects.len() as u32 - 1
     }
 
     fn number_told(&mut self, events: Vec<Vec<Event>>, world: &World) -> u32 {
@@ -827,13 +875,7 @@ impl Parts {
 
     // Places.
 
-    /// Whether clients may change places.
-    #[inline]
-    pub fn has_symmetry(&self) -> bool {
-        self.symmetry.is_some()
-    }
-
-    /// Whether that turned out to be wrong.
+    /// Whether clients that were taken for interchangeable are not.
     pub fn symmetry_failed(&self) -> bool {
         self.symmetry
             .as_ref()
@@ -848,11 +890,10 @@ impl Parts {
 
     /// Puts clients into the places in which the world stands for all that differ in nothing else.
     pub fn place(&mut self, fields: &mut [u32]) {
-        let Some(symmetry) = &self.symmetry else {
+        let Some(placing) = &self.known.placing else {
             return;
         };
-        let clients = self.clients_of(fields);
-        let way = symmetry.way_of(clients, self.stores_of(fields), fields[JUDGE]);
+        let way = placing.way_of(&self.known.places, fields);
         if way != 0 {
             self.place_by(way, fields);
             fields[JUDGE] = self.placed_judge(way, fields[JUDGE]);
@@ -861,76 +902,74 @@ impl Parts {
 
     /// Puts clients into other places, but not in the judge's memory.
     fn place_by(&mut self, way: u32, fields: &mut [u32]) {
-        let clients_at = self.clients_at();
-        let mut placed = Vec::with_capacity(self.client_count());
         for place in 0..self.client_count() {
-            placed.push(self.placed_client(way, place, fields[clients_at + place]));
+            self.learn_client(way, place, fields[self.clients_at() + place]);
         }
-        for (to, number) in placed {
-            fields[clients_at + to] = number;
+        for number in self.stores_of(fields).to_vec() {
+            self.learn_store(way, number);
         }
-        for number in &mut fields[STORES..clients_at] {
-            *number = self.placed_store(way, *number);
+        if let Some(placing) = &self.known.placing {
+            placing.place_by(way, &self.known.places, fields, &mut self.placed);
         }
     }
 
-    fn placed_client(&mut self, way: u32, place: usize, number: u32) -> (usize, u32) {
-        let Some(symmetry) = &mut self.symmetry else {
-            return (place, number);
+    fn learn_client(&mut self, way: u32, place: usize, number: u32) {
+        let (Some(symmetry), Some(placing)) = (&mut self.symmetry, &mut self.known.placing) else {
+            return;
         };
-        let to = symmetry.ways[way as usize][place];
-        if let Some(known) = symmetry.clients.get(way, number) {
-            return (to, known);
+        if placing.clients.get(number, way).is_some() {
+            return;
         }
-        let Some(client) = symmetry.place_client(way, &self.clients.get(number).1) else {
-            symmetry.failed = true;
-            return (to, number);
+        let to = placing.ways()[way as usize][place];
+        let client = &self.clients.get(number).1;
+        let placed = match symmetry.place_client(&placing.ways()[way as usize], client) {
+            Some(client) => self.clients.number((to, Arc::new(client))),
+            None => symmetry.fail(number),
         };
-        let placed = self.clients.number((to, Arc::new(client)));
-        if let Some(symmetry) = &mut self.symmetry {
-            symmetry.clients.put(way, number, placed);
-        }
+        placing.clients.put(number, way, placed);
         self.view_new_parts();
-        (to, placed)
     }
 
-    fn placed_store(&mut self, way: u32, number: u32) -> u32 {
-        let Some(symmetry) = &mut self.symmetry else {
-            return number;
+    fn learn_store(&mut self, way: u32, number: u32) {
+        let (Some(symmetry), Some(placing)) = (&mut self.symmetry, &mut self.known.placing) else {
+            return;
         };
-        if let Some(known) = symmetry.stores.get(way, number) {
-            return known;
+        if placing.stores.get(number, way).is_some() {
+            return;
         }
-        let Some(store) = symmetry.place_store(way, self.stores.get(number)) else {
-            symmetry.failed = true;
-            return number;
+        let store = self.stores.get(number);
+        let placed = match symmetry.place_store(&placing.ways()[way as usize], store) {
+            Some(store) => self.stores.number(store),
+            None => symmetry.fail(number),
         };
-        let placed = self.stores.number(store);
-        if let Some(symmetry) = &mut self.symmetry {
-            symmetry.stores.put(way, number, placed);
-        }
+        placing.stores.put(number, way, placed);
         self.view_new_parts();
-        placed
     }
 
     fn placed_judge(&mut self, way: u32, number: u32) -> u32 {
-        let Some(symmetry) = &self.symmetry else {
+        let (Some(symmetry), Some(placing)) = (&self.symmetry, &self.known.placing) else {
             return number;
         };
-        if let Some(known) = symmetry.judges.get(way, number) {
+        if let Some(known) = placing.judges.get(number, way) {
             return known;
         }
-        let judge = symmetry.place_judge(way, self.judges.get(number));
+        let judge = symmetry.place_judge(&placing.ways()[way as usize], self.judges.get(number));
         let placed = self.number_judge(judge);
-        if let Some(symmetry) = &mut self.symmetry {
-            symmetry.judges.put(way, number, placed);
+        if let Some(placing) = &mut self.known.placing {
+            placing.judges.put(number, way, placed);
         }
         placed
     }
 
     /// Whether a client's step did what it would do in every other place: by the command where values are opaque to it, else
     /// by trial. `after` are the fields that it led to.
-    fn is_the_same_elsewhere(&mut self, client: usize, fields: &[u32], after: &[u32]) -> bool {
+    fn is_the_same_elsewhere(
+        &mut self,
+        client: usize,
+        fields: &[u32],
+        after: &[u32],
+        is_narrow: bool,
+    ) -> bool {
         let Some(symmetry) = &self.symmetry else {
             return true;
         };
@@ -967,18 +1006,37 @@ impl Parts {
         if !knows_nobody || is_wrong {
             return false;
         }
-        let ways = symmetry.ways.len() as u32;
-        !needs_trial || (1..ways).all(|way| self.is_the_same_by(way, client, fields, after))
+        if !needs_trial || (is_narrow && self.tried.get(&self.trial(client, fields)).is_some()) {
+            return true;
+        }
+        let placing = self.known.placing.as_ref();
+        let ways = placing.map_or(0, |placing| placing.ways().len()) as u32;
+        (0..ways).all(|way| self.is_the_same_by(way, client, fields, after))
+    }
+
+    /// What a trial is of, where the step reads nothing but its client and the stores.
+    fn trial(&self, client: usize, fields: &[u32]) -> Vec<u32> {
+        let mut trial = vec![fields[self.clients_at() + client], fields[CLOCK]];
+        trial.extend_from_slice(self.stores_of(fields));
+        trial
     }
 
     fn is_the_same_by(&mut self, way: u32, client: usize, fields: &[u32], after: &[u32]) -> bool {
         let (mut before, mut expected) = (fields.to_vec(), after.to_vec());
         self.place_by(way, &mut before);
         self.place_by(way, &mut expected);
-        let symmetry = self.symmetry.as_ref();
-        let Some(to) = symmetry.map(|symmetry| symmetry.ways[way as usize][client]) else {
+        let placing = self.known.placing.as_ref();
+        let Some(to) = placing.map(|placing| placing.ways()[way as usize][client]) else {
             return true;
         };
+        // A trial in one order of the clients tries all others.
+        let trial = self.trial(to, &before);
+        if self.tried.get(&trial).is_none() {
+            self.tried.put(&trial, 0);
+        }
+        if way == 0 {
+            return true;
+        }
         let world = self.world(&before);
         let operator = self.operator(&before);
         let actions = self.rules.actions(Move::Step(to), &world, operator, 0);
@@ -995,12 +1053,11 @@ impl Parts {
     // Judges.
 
     /// What the judge makes of what it is told.
-    #[inline]
     pub fn judge(&mut self, judge: u32, told: u32) -> u32 {
         if told == 0 {
             return judge;
         }
-        match self.judged.get(judge, told) {
+        match self.known.judged.get(judge, told) {
             Some(after) => after,
             None => self.judge_anew(judge, told),
         }
@@ -1015,7 +1072,7 @@ impl Parts {
         }
         self.forget_told(&mut judge);
         let after = self.number_judge(judge);
-        self.judged.put(before, told, after);
+        self.known.judged.put(before, told, after);
         after
     }
 
@@ -1028,7 +1085,6 @@ impl Parts {
     }
 
     /// Whether a judge has seen the goal, where the judge alone decides; `None` where other parts do.
-    #[inline]
     pub fn judge_decides(&mut self, judge: u32) -> Option<bool> {
         match &self.goal {
             Goal::Breaks(_) => Some(self.is_broken(judge)),
@@ -1036,7 +1092,6 @@ impl Parts {
         }
     }
 
-    #[inline]
     fn is_broken(&mut self, judge: u32) -> bool {
         match self.breaks[judge as usize] {
             2 => self.look_at(judge),
@@ -1044,7 +1099,6 @@ impl Parts {
         }
     }
 
-    #[cold]
     fn look_at(&mut self, judge: u32) -> bool {
         let Goal::Breaks(properties) = &self.goal else {
             return false;
@@ -1109,30 +1163,7 @@ impl Parts {
             + self.clients.things.len()
             + self.judges.things.len()
             + self.told.things.len();
-        things * THING
-            + self.moves.bytes()
-            + self.pairs.bytes()
-            + self.judged.bytes()
-            + self.effects.len() * 80
-    }
-}
-
-/// What the operator knows after a move.
-fn after_operator(chosen: Move, operator: Operator, events: &[Vec<Event>]) -> Operator {
-    match chosen {
-        Move::ReseedRead(place) => {
-            let answer = events.iter().flatten().find_map(|event| match &event.fact {
-                Fact::Answered {
-                    who: Who::Operator,
-                    answer: Answer::Database(SqlReply::Rows { rows, .. }),
-                    ..
-                } => rows.first()?.first().and_then(Value::as_i64),
-                _ => None,
-            });
-            Some((place, answer.unwrap_or(0)))
-        }
-        Move::ReseedWrite => None,
-        _ => operator,
+        things * THING + self.moves.bytes() + self.known.bytes()
     }
 }
 
@@ -1166,7 +1197,7 @@ impl Parts {
             self.clients.things.len(),
             self.judges.things.len(),
             self.told.things.len(),
-            self.effects.len()
+            self.known.effects.len()
         )
     }
 }

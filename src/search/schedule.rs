@@ -3,9 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
+use latchkey_kernel::Cost;
+
 use super::Outcome;
 use super::bounds::{Finds, Goal};
-use super::engine::{Cost, Engine};
+use super::engine::Engine;
 use super::moves::Move;
 use crate::property::Verdict;
 use crate::scenario::{self, Reading, found};
@@ -44,7 +46,7 @@ pub(super) fn schedules(
     goals: &[u32],
     most: usize,
 ) -> Vec<Vec<Action>> {
-    let wanted = match engine.worlds.len() <= MOST_WORLDS {
+    let wanted = match engine.explorer.worlds.count() <= MOST_WORLDS {
         true => on_shortest_ways(engine, goals),
         false => {
             let mut wanted = BTreeSet::new();
@@ -66,7 +68,7 @@ fn chain(engine: &Engine, goal: u32) -> Vec<u32> {
     let mut way = vec![goal];
     let mut at = goal;
     while at != 0 {
-        at = engine.worlds.origin(at).parent;
+        at = engine.explorer.worlds.origin(at).parent;
         way.push(at);
     }
     way
@@ -77,16 +79,16 @@ fn on_shortest_ways(engine: &mut Engine, goals: &[u32]) -> BTreeSet<u32> {
     let best = goals.iter().map(|goal| engine.cost(*goal)).max();
     let mut all: Vec<(u32, u32)> = Vec::new();
     let (mut fields, mut words) = (Vec::new(), Vec::new());
-    for world in 0..engine.worlds.len() as u32 {
+    for world in 0..engine.explorer.worlds.count() as u32 {
         let cost = engine.cost(world);
         if Some(cost) >= best {
             continue;
         }
-        engine.worlds.unpack(world, &mut fields);
+        engine.explorer.worlds.unpack(world, &mut fields);
         for successor in engine.successors(&fields) {
             engine.canonical(&successor.fields, &mut words);
             let deeper = cost.1 + u32::from(successor.actions);
-            let found = engine.worlds.find(&words);
+            let found = engine.explorer.worlds.find(&words);
             if let Some(to) = found.filter(|to| engine.cost(*to).1 == deeper) {
                 all.push((to, world));
             }
@@ -129,7 +131,7 @@ fn nodes_on_ways(engine: &mut Engine, wanted: &BTreeSet<u32>, goals: &[u32]) -> 
         let fields = nodes[place].fields.clone();
         for successor in engine.successors(&fields) {
             engine.canonical(&successor.fields, &mut words);
-            let found = engine.worlds.find(&words);
+            let found = engine.explorer.worlds.find(&words);
             let Some(world) = found.filter(|world| wanted.contains(world)) else {
                 continue;
             };

@@ -6,11 +6,12 @@
 //! a store is done once more for every other way to place the clients, and has to come out as the same with names changed. Where
 //! it does not, the search begins anew and tells all clients apart.
 
-use std::collections::BTreeMap;
 use std::hash::Hasher;
 
 use super::bounds::{Bounds, Budget, Goal, Reduction};
-use super::table::{Mixer, PairMemo, hash_of};
+
+use latchkey_kernel::{MOST_ALIKE, Mixer, Placing, Way, hash_of};
+
 use crate::property::Judge;
 use crate::sim::action::ClientId;
 use crate::sim::client::Client;
@@ -18,7 +19,7 @@ use crate::sim::client::protocol::{Argument, Element, Pattern, Request};
 use crate::sim::setup::Setup;
 use crate::sim::store::Store;
 
-/// The most ways to place clients; of a larger class only the first four change places.
+/// The most ways to place clients.
 const MOST_WAYS: usize = 24;
 
 /// Commands to which values are opaque, or numbers.
@@ -27,25 +28,11 @@ const OPAQUE: [&str; 18] = [
     "PEXPIRE", "PERSIST", "TTL", "PTTL", "INCR", "DECR", "INCRBY", "DECRBY",
 ];
 
-/// A way to place clients: the one of place i comes to place `way[i]`.
-pub(super) type Way = Vec<usize>;
-
 /// Which clients may change places, and what that makes of parts.
 pub(super) struct Symmetry {
     /// Clients that run the same, each class with at least two.
     classes: Vec<Vec<usize>>,
     names: Vec<Vec<u8>>,
-    /// All ways; the first changes nothing.
-    pub ways: Vec<Way>,
-    numbers: BTreeMap<Way, u32>,
-    /// By way and part: the part that it becomes; one memo for each kind.
-    pub stores: PairMemo,
-    pub clients: PairMemo,
-    pub judges: PairMemo,
-    /// What clients are like, whatever they are called; by number of the part, and for stores and judges by client.
-    shapes: Vec<u64>,
-    store_marks: Vec<u64>,
-    judge_marks: Vec<u64>,
     /// Whether something turned out to go by names.
     pub failed: bool,
 }
@@ -71,26 +58,26 @@ impl Symmetry {
             classes.pop();
         }
         let names = setup.clients.iter().map(|client| client.name.as_bytes());
-        let mut symmetry = Symmetry {
+        let symmetry = Symmetry {
             names: names.map(<[u8]>::to_vec).collect(),
-            ways: Vec::new(),
-            numbers: BTreeMap::new(),
-            stores: PairMemo::default(),
-            clients: PairMemo::default(),
-            judges: PairMemo::default(),
-            shapes: Vec::new(),
-            store_marks: Vec::new(),
-            judge_marks: Vec::new(),
             failed: false,
             classes,
         };
         if symmetry.classes.is_empty() || symmetry.names_stand_in(setup) {
             return None;
         }
-        symmetry.ways = symmetry.all_ways();
-        let ways = symmetry.ways.iter().cloned();
-        symmetry.numbers = ways.zip(0..).collect();
         Some(symmetry)
+    }
+
+    /// The tables of places, with nothing in them yet.
+    pub fn placing(&mut self) -> Placing {
+        Placing::new(self.classes.clone(), self.all_ways())
+    }
+
+    /// Notes that something goes by names; a part that cannot be renamed stays what it is.
+    pub fn fail(&mut self, number: u32) -> u32 {
+        self.failed = true;
+        number
     }
 
     fn all_ways(&self) -> Vec<Way> {
@@ -178,26 +165,24 @@ impl Symmetry {
     // Parts in other places.
 
     /// The store with clients in other places.
-    pub fn place_store(&self, way: u32, store: &Store) -> Option<Store> {
-        let way = &self.ways[way as usize];
+    pub fn place_store(&self, way: &[usize], store: &Store) -> Option<Store> {
         store.renamed(&|name| self.renamed(way, name))
     }
 
     /// The client with clients in other places.
-    pub fn place_client(&self, way: u32, client: &Client) -> Option<Client> {
-        let way = &self.ways[way as usize];
+    pub fn place_client(&self, way: &[usize], client: &Client) -> Option<Client> {
         client.renamed(&|name| self.renamed(way, name))
     }
 
     /// The judge with clients in other places.
-    pub fn place_judge(&self, way: u32, judge: &Judge) -> Judge {
-        judge.with_places(&self.ways[way as usize])
+    pub fn place_judge(&self, way: &[usize], judge: &Judge) -> Judge {
+        judge.with_places(way)
     }
 
     // The way to the one world that stands for all.
 
     /// Looks at a client that has just been given the next number.
-    pub fn see_client(&mut self, place: usize, client: &Client) {
+    pub fn see_client(&self, place: usize, client: &Client, placing: &mut Placing) {
         let class = self.classes.iter().find(|class| class.contains(&place));
         let shape = class.map_or(0, |class| {
             let mut way: Way = (0..self.names.len()).collect();
@@ -205,67 +190,31 @@ impl Symmetry {
             let renamed = client.renamed(&|name| self.renamed(&way, name));
             renamed.map_or(0, |client| hash_of(&client))
         });
-        self.shapes.push(shape);
+        placing.shapes.push(shape);
     }
 
     /// Looks at a store that has just been given the next number.
-    pub fn see_store(&mut self, store: &Store) {
-        let first = self.store_marks.len();
-        self.store_marks.resize(first + self.names.len(), 0);
+    pub fn see_store(&self, store: &Store, placing: &mut Placing) {
+        let first = placing.store_marks.len();
+        placing.store_marks.resize(first + self.names.len(), 0);
         for (key, state) in store.keys() {
             let Some(value) = state.value.as_string() else {
                 continue;
             };
             if let Some((client, attempt)) = self.client_named(value) {
-                let mark = &mut self.store_marks[first + client];
+                let mark = &mut placing.store_marks[first + client];
                 *mark ^= hash_of(&(key, attempt)) | 1;
             }
         }
     }
 
     /// Looks at a judge that has just been given the next number.
-    pub fn see_judge(&mut self, judge: &Judge) {
+    pub fn see_judge(&self, judge: &Judge, placing: &mut Placing) {
         for client in 0..self.names.len() {
             let mut mixer = Mixer::default();
             judge.mark(ClientId(client), &mut mixer);
-            self.judge_marks.push(mixer.finish());
+            placing.judge_marks.push(mixer.finish());
         }
-    }
-
-    /// The way that puts the clients of a world into the order of what they are like; 0 where they stand so.
-    #[inline]
-    pub fn way_of(&self, clients: &[u32], stores: &[u32], judge: u32) -> u32 {
-        let count = self.names.len();
-        let key = |place: usize| {
-            let stores = stores.iter().fold(0, |all: u64, store| {
-                all.rotate_left(7) ^ self.store_marks[*store as usize * count + place]
-            });
-            let judge = self.judge_marks[judge as usize * count + place];
-            (self.shapes[clients[place] as usize], stores, judge)
-        };
-        let is_sorted = self
-            .classes
-            .iter()
-            .all(|class| class.windows(2).all(|pair| key(pair[0]) <= key(pair[1])));
-        if is_sorted {
-            return 0;
-        }
-        let mut way: Way = (0..count).collect();
-        for class in &self.classes {
-            let mut order: Vec<usize> = class.clone();
-            // Few elements, and stable.
-            for end in 1..order.len() {
-                let mut at = end;
-                while at > 0 && key(order[at - 1]) > key(order[at]) {
-                    order.swap(at - 1, at);
-                    at -= 1;
-                }
-            }
-            for (to, from) in class.iter().zip(order) {
-                way[from] = *to;
-            }
-        }
-        self.numbers.get(&way).copied().unwrap_or(0)
     }
 
     /// Whether values are opaque to this command, so that no trial is needed.
@@ -285,7 +234,7 @@ fn classes(setup: &Setup) -> Vec<Vec<usize>> {
         }
         let is_alike = |class: &Vec<usize>| {
             let first = &setup.clients[class[0]];
-            class.len() < 4
+            class.len() < MOST_ALIKE
                 && (first.protocol, first.rounds) == (client.protocol, client.rounds)
                 && first.parameters == client.parameters
         };

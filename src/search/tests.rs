@@ -14,6 +14,9 @@ macro_rules! pinned {
 /// The model with which model checkers are compared (benches/search.rs), in the size A0.
 const MODEL: &str = include_str!("../../benches/search/atomic.latchkey");
 
+/// The same with two commands in place of one script.
+const SPLIT: &str = include_str!("../../benches/search/split.latchkey");
+
 fn request_of(text: &str) -> Request {
     let reading = scenario::read(text).unwrap();
     reading.searches[0].request.clone()
@@ -98,6 +101,56 @@ fn the_model_has_as_many_worlds_as_in_every_model_checker() {
     let (_, progress) = breadth_first(MODEL, &request);
     assert_eq!((progress.worlds, progress.transitions), (7_984, 21_279));
     assert_eq!(worlds_depth_first(MODEL, &request), 7_984);
+}
+
+/// What the kernel tries by itself, and leaves out as it was tried in another order, is what the engine tries move by move: the same
+/// worlds, found in the same order and in the same way.
+#[test]
+fn the_kernel_finds_what_the_engine_finds_move_by_move() {
+    let two = SPLIT.replace("client A, B, C:", "client A, B:");
+    let reports = "protocol report\n  count: INCR fence:sku-1\n\nclient R: report\n";
+    let mixed = format!("{two}{reports}");
+    for (text, bounds) in [
+        (MODEL, (2, 0, 0, None)),
+        (&two, (2, 1, 1, None)),
+        (&mixed, (1, 1, 1, Some(1))),
+        (&mixed, (2, 1, 0, Some(2))),
+    ] {
+        let (expiries, wipes, evictions, faults) = bounds;
+        for without in [
+            Reduction::ALL.to_vec(),
+            vec![Reduction::Symmetry],
+            Vec::new(),
+        ] {
+            for steps in [None, Some(9)] {
+                let bounds = Bounds {
+                    expiries,
+                    wipes,
+                    evictions,
+                    faults,
+                    steps,
+                    without: without.clone(),
+                    ..Bounds::none()
+                };
+                let goal = Goal::Breaks(vec![Property::NoStaleWrite]);
+                let explored = |by_itself: bool| {
+                    let mut search = Search::new(text, 0, bounds.clone(), goal.clone()).unwrap();
+                    search.explore_all();
+                    assert!(search.engine.explorer.strikes.is_some());
+                    if !by_itself {
+                        search.engine.explorer.strikes = None;
+                    }
+                    let outcome = search.finish().clone();
+                    let worlds = &search.engine.explorer.worlds;
+                    let origins: Vec<_> = (0..worlds.count() as u32)
+                        .map(|world| worlds.origin(world))
+                        .collect();
+                    (search.progress().transitions, outcome, origins)
+                };
+                assert!(explored(true) == explored(false), "{bounds:?}\n{text}");
+            }
+        }
+    }
 }
 
 #[test]

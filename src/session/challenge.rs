@@ -41,6 +41,7 @@ impl Session {
             self.cursor(),
             &request.goal,
             &left,
+            standing.operator,
         ))
     }
 }

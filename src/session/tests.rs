@@ -756,6 +756,45 @@ fn hints_lead_to_par_in_every_challenge_that_can_be_met() {
 }
 
 #[test]
+fn hints_lead_through_a_reseed_and_no_other_command_is_allowed() {
+    let pinned = include_str!("../../scenarios/search/13a-reseeded-while-it-is-there.latchkey");
+    let protocol = pinned.split("\nschedule").next().unwrap();
+    let text = protocol.replace(
+        "finds: the schedule",
+        "finds: 6 steps, 1 fault\n  challenge",
+    );
+    let mut session = Session::new(&text, None).unwrap();
+    let Finds::Steps { steps, faults } = session.challenge().unwrap().par else {
+        panic!("the search finds something");
+    };
+    assert_eq!(follows_hints(&mut session), Some((steps, faults)));
+    let typed = session.text();
+    assert!(typed.contains("operator> SELECT MAX"), "{typed}");
+    assert!(typed.contains("operator> SET fence:sku-1"), "{typed}");
+    // Only what was read may be put back, and nothing where nothing was read.
+    let mut session = Session::new(&text, None).unwrap();
+    let set = Msg::TypeAction("operator> SET fence:sku-1 5".to_string());
+    does(&mut session, set.clone());
+    assert_eq!(session.challenge().unwrap().standing.left, None);
+    does(&mut session, Msg::Undo);
+    let read = "operator> SELECT MAX(fence_token) FROM inventory";
+    does(&mut session, Msg::TypeAction(read.to_string()));
+    let allows = |session: &Session| session.challenge().unwrap().standing.left.is_some();
+    assert!(allows(&session));
+    does(
+        &mut session,
+        Msg::TypeAction("operator> SET fence:sku-1 7".to_string()),
+    );
+    assert!(!allows(&session));
+    does(&mut session, Msg::Undo);
+    does(&mut session, set);
+    assert!(allows(&session));
+    // One reseed is allowed, not two.
+    does(&mut session, Msg::TypeAction(read.to_string()));
+    assert!(!allows(&session));
+}
+
+#[test]
 fn latches_do_not_count_and_what_is_not_allowed_does_not_pass() {
     let mut session = challenge("1-del");
     let counts = |session: &Session| {

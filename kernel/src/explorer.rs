@@ -1,0 +1,487 @@
+//! The loop: from worlds to the worlds that moves lead to, as far as that is known.
+
+use crate::known::{Change, ClientKind, Known, NOT_POSSIBLE, Strike, WIDE};
+use crate::order::{Arrival, Chosen};
+use crate::worlds::{Origin, Worlds, hash_of_words};
+
+/// How many successors are made before the first of them is looked up, so that look-ups wait for memory together.
+const BATCH: usize = 64;
+
+/// How many candidates are collected before they are looked at.
+const CANDIDATES: usize = 1 << 10;
+
+/// Faults and actions of a schedule, in the order in which schedules are tried.
+pub type Cost = (u32, u32);
+
+/// A budget in the worlds of a search.
+#[derive(Clone, Copy, Debug)]
+pub struct Purse {
+    /// The field in which its use is counted.
+    pub field: usize,
+    /// How often it may be used.
+    pub most: u32,
+    /// Whether each use is a fault.
+    pub is_fault: bool,
+}
+
+/// What bounds left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wants {
+    /// More faults.
+    pub faults: bool,
+    /// Longer schedules.
+    pub steps: bool,
+    /// More attempts of a client.
+    pub attempts: bool,
+    /// More of a budget, a bit for each.
+    pub purses: u32,
+}
+
+/// A world whose moves are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Parent {
+    /// Its number.
+    pub world: u32,
+    /// The actions that it took.
+    pub depth: u16,
+    /// The faults that it took.
+    pub faults: u32,
+}
+
+/// A move that is possible and within bounds, and where it leads.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// The move.
+    pub code: u16,
+    /// What it does.
+    pub effect: u32,
+    /// The judge after it.
+    pub judge: u32,
+    /// The budget that pays for it.
+    pub purse: Option<usize>,
+}
+
+/// A successor that was made and not looked up; its words stand in the batch.
+#[derive(Clone, Copy)]
+struct Made {
+    origin: Origin,
+    faults: u32,
+    judge: u32,
+}
+
+/// Worlds, and the loop that finds more of them.
+pub struct Explorer {
+    /// All that were found.
+    pub worlds: Worlds,
+    /// The budgets of which there is any.
+    pub purses: Vec<Purse>,
+    /// How many faults a schedule may have.
+    pub most_faults: u32,
+    /// How many actions a schedule may have.
+    pub most_actions: u32,
+    /// Faults that befall a store; `None`: there are others.
+    pub strikes: Option<Vec<Strike>>,
+    /// What bounds left out.
+    pub wants: Wants,
+    /// Moves tried.
+    pub transitions: u64,
+    /// Worlds found whose turn will come, by cost.
+    pub opened: Vec<(Cost, Vec<u32>)>,
+    /// Worlds found that may be what is looked for, with their judges and costs: as they cost no more than the best until now.
+    pub candidates: Vec<(u32, u32, Cost)>,
+    /// The smallest cost of what is looked for.
+    pub best: Cost,
+    /// For each effect of which it is known: how it changes a world's words.
+    pub(crate) deltas: Vec<u64>,
+    pub(crate) known_effects: u32,
+    words: Vec<u64>,
+    made: Vec<Made>,
+    fields: Vec<u32>,
+    after: Vec<u32>,
+    spare: Vec<u32>,
+    packed: Vec<u64>,
+}
+
+impl Explorer {
+    /// An explorer that has found nothing, of worlds whose fields are not larger than these.
+    pub fn new(
+        largest: &[u32],
+        purses: Vec<Purse>,
+        most_faults: u32,
+        most_actions: u32,
+    ) -> Explorer {
+        Explorer {
+            worlds: Worlds::new(largest),
+            purses,
+            most_faults,
+            most_actions,
+            strikes: None,
+            wants: Wants::default(),
+            transitions: 0,
+            opened: Vec::new(),
+            candidates: Vec::new(),
+            best: (u32::MAX, u32::MAX),
+            deltas: Vec::new(),
+            known_effects: 0,
+            words: Vec::new(),
+            made: Vec::new(),
+            fields: Vec::new(),
+            after: Vec::new(),
+            spare: Vec::new(),
+            packed: Vec::new(),
+        }
+    }
+
+    /// Tries every move of the worlds of a turn, the last world first, until there are none, `left` has come to 0, or there are many
+    /// candidates to look at. A world that it gives back has moves that are not known; those that are may have been tried.
+    pub fn run(
+        &mut self,
+        known: &Known,
+        turn: &mut Vec<u32>,
+        depth: u32,
+        left: &mut usize,
+    ) -> Option<u32> {
+        while *left > 0 && self.candidates.len() < CANDIDATES {
+            let world = turn.pop()?;
+            // A world that was reached again with fewer actions had its turn then.
+            if u32::from(self.worlds.origin(world).depth) != depth {
+                continue;
+            }
+            *left -= 1;
+            if !self.expand(known, world) {
+                return Some(world);
+            }
+        }
+        None
+    }
+
+    fn expand(&mut self, known: &Known, world: u32) -> bool {
+        let mut fields = std::mem::take(&mut self.fields);
+        self.worlds.unpack(world, &mut fields);
+        let transitions = self.transitions;
+        let is_done = self.try_moves(known, world, &fields).is_some();
+        if !is_done {
+            self.transitions = transitions;
+        }
+        self.fields = fields;
+        is_done
+    }
+
+    /// Tries every move of a world; `None` where not all of them are known.
+    #[inline]
+    fn try_moves(&mut self, known: &Known, world: u32, fields: &[u32]) -> Option<()> {
+        let strike_count = self.strikes.as_ref()?.len();
+        let places = &known.places;
+        let store = fields[places.stores];
+        let database = fields[places.database];
+        if known.stores_age[store as usize] || known.databases_age[database as usize] {
+            return None;
+        }
+        let parent = self.parent(world, fields);
+        let arrival = self.arrival(known, world).unwrap_or_default();
+        for place in 0..places.client_count {
+            let client = fields[places.clients + place];
+            let reads = match known.clients[client as usize] {
+                ClientKind::Steps(reads) => usize::from(reads),
+                ClientKind::Rests => continue,
+                ClientKind::IsTired => {
+                    self.wants.attempts = true;
+                    continue;
+                }
+                ClientKind::Other => return None,
+            };
+            let chosen = Chosen {
+                code: place as u16,
+                order: place,
+                step_of: Some(client),
+                column: 0,
+                reads,
+                purse: None,
+            };
+            self.try_move(known, fields, parent, &arrival, &chosen)?;
+        }
+        for number in 0..strike_count {
+            let chosen = self.strike(known, number)?;
+            if chosen
+                .purse
+                .is_some_and(|purse| self.can_pay(purse, fields, parent.faults))
+            {
+                self.try_move(known, fields, parent, &arrival, &chosen)?;
+            }
+        }
+        Some(())
+    }
+
+    #[inline]
+    fn try_move(
+        &mut self,
+        known: &Known,
+        fields: &[u32],
+        parent: Parent,
+        arrival: &Arrival,
+        chosen: &Chosen,
+    ) -> Option<()> {
+        let effect = chosen.effect(known, fields[chosen.reads])?;
+        match effect {
+            NOT_POSSIBLE => return Some(()),
+            WIDE => return None,
+            _ => {}
+        }
+        let judge = known.judge(fields[known.places.judge], known.told(effect))?;
+        let comes_before =
+            chosen.order < arrival.order && u32::from(parent.depth) < self.most_actions;
+        if comes_before && self.was_reached(known, arrival, chosen, effect, judge) == Some(true) {
+            self.transitions += 1;
+            return Some(());
+        }
+        let found = Found {
+            code: chosen.code,
+            effect,
+            judge,
+            purse: chosen.purse,
+        };
+        self.follow(known, parent, fields, &found).then_some(())
+    }
+
+    /// Whether there is something left of a budget; what is wanted for want of it is remembered.
+    #[inline]
+    pub fn can_pay(&mut self, purse: usize, fields: &[u32], faults: u32) -> bool {
+        let Purse {
+            field,
+            most,
+            is_fault,
+        } = self.purses[purse];
+        if fields[field] >= most {
+            self.wants.purses |= 1 << purse;
+            return false;
+        }
+        if is_fault && faults >= self.most_faults {
+            self.wants.faults = true;
+            return false;
+        }
+        true
+    }
+
+    /// The world of these fields as one whose moves are tried.
+    #[inline]
+    pub fn parent(&self, world: u32, fields: &[u32]) -> Parent {
+        Parent {
+            world,
+            depth: self.worlds.origin(world).depth,
+            faults: self.faults_in(fields),
+        }
+    }
+
+    /// The faults that a world took.
+    #[inline]
+    pub fn faults_in(&self, fields: &[u32]) -> u32 {
+        let mut faults = 0;
+        for purse in &self.purses {
+            if purse.is_fault {
+                faults += fields[purse.field];
+            }
+        }
+        faults
+    }
+
+    /// Goes where a move leads. `false`: it is not known how to write that down.
+    #[inline]
+    pub fn follow(&mut self, known: &Known, parent: Parent, fields: &[u32], found: &Found) -> bool {
+        let actions = known.effects[found.effect as usize].actions;
+        let depth = parent.depth.saturating_add(actions);
+        if u32::from(depth) > self.most_actions {
+            self.transitions += 1;
+            self.wants.steps = true;
+            return true;
+        }
+        let is_idle = found.judge == fields[known.places.judge]
+            && found.purse.is_none()
+            && known.changes_nothing(found.effect);
+        if is_idle {
+            self.transitions += 1;
+            return true;
+        }
+        if self.made.len() >= BATCH {
+            self.flush();
+        }
+        let judge = match &known.placing {
+            None if !self.write(known, parent.world, fields, found) => return false,
+            None => found.judge,
+            Some(_) => match self.write_placed(known, fields, found) {
+                None => return false,
+                Some(judge) => judge,
+            },
+        };
+        let is_fault = found.purse.is_some_and(|purse| self.purses[purse].is_fault);
+        self.made.push(Made {
+            origin: Origin {
+                parent: parent.world,
+                by: found.code,
+                depth,
+            },
+            faults: parent.faults + u32::from(is_fault),
+            judge,
+        });
+        self.transitions += 1;
+        true
+    }
+
+    /// Writes the words of a successor into the batch.
+    #[inline]
+    fn write(&mut self, known: &Known, parent: u32, fields: &[u32], found: &Found) -> bool {
+        let judge_at = known.places.judge;
+        let is_known = found.effect != 0 && found.effect < self.known_effects;
+        if !(is_known || self.learn_time(known, found)) || !self.worlds.fits(judge_at, found.judge)
+        {
+            return false;
+        }
+        let (count, start) = (self.worlds.words(), self.words.len());
+        let delta = found.effect as usize * count;
+        let deltas = &self.deltas[delta..delta + count];
+        for (word, delta) in self.worlds.words_of(parent).iter().zip(deltas) {
+            self.words.push(word ^ delta);
+        }
+        let after = &mut self.words[start..];
+        self.worlds
+            .change(after, judge_at, fields[judge_at], found.judge);
+        if let Some(purse) = found.purse {
+            let field = self.purses[purse].field;
+            self.worlds
+                .change(after, field, fields[field], fields[field] + 1);
+        }
+        true
+    }
+
+    /// Writes the words of the world that stands for a successor, and for all others with clients in other places; gives its judge.
+    #[inline]
+    fn write_placed(&mut self, known: &Known, fields: &[u32], found: &Found) -> Option<u32> {
+        let mut after = std::mem::take(&mut self.after);
+        self.put_after(known, fields, found, &mut after);
+        let placing = known.placing.as_ref()?;
+        let is_placed = placing.place(&known.places, &mut after, &mut self.spare);
+        let fits = is_placed && self.worlds.fit(&after);
+        if fits {
+            self.worlds.pack(&after, &mut self.packed);
+            self.words.extend_from_slice(&self.packed);
+        }
+        let judge = after[known.places.judge];
+        self.after = after;
+        fits.then_some(judge)
+    }
+
+    /// The fields after a move.
+    pub fn put_after(&self, known: &Known, fields: &[u32], found: &Found, after: &mut Vec<u32>) {
+        after.clear();
+        after.extend_from_slice(fields);
+        for change in known.changes(found.effect) {
+            after[change.field as usize] = change.to;
+        }
+        after[known.places.judge] = found.judge;
+        if let Some(purse) = found.purse {
+            after[self.purses[purse].field] += 1;
+        }
+    }
+
+    // Effects as words.
+
+    /// Learns how new effects change words; there has to be [room](Explorer::make_room) for all numbers.
+    pub fn learn(&mut self, known: &Known) {
+        for effect in self.known_effects..known.effects.len() as u32 {
+            self.learn_effect(known, effect);
+        }
+        self.known_effects = known.effects.len() as u32;
+    }
+
+    /// Gives fields that have outgrown their bits more, in every world.
+    pub fn make_room(&mut self, largest: &[u32]) {
+        let outgrown = |field: &usize| !self.worlds.fits(*field, largest[*field]);
+        if let Some(grown) = (0..largest.len()).find(outgrown) {
+            self.flush();
+            self.worlds.make_room(grown, largest, self.purses.len());
+            self.known_effects = 0;
+        }
+    }
+
+    /// Learns what the first effect does now, if it is that.
+    #[cold]
+    fn learn_time(&mut self, known: &Known, found: &Found) -> bool {
+        let fits = |change: &Change| self.worlds.fits(change.field as usize, change.to);
+        if found.effect != 0 || !known.time_changes.iter().all(fits) {
+            return false;
+        }
+        self.learn_effect(known, 0);
+        true
+    }
+
+    fn learn_effect(&mut self, known: &Known, effect: u32) {
+        let words = self.worlds.words();
+        let start = effect as usize * words;
+        if self.deltas.len() < start + words {
+            self.deltas.resize(start + words, 0);
+        }
+        let delta = &mut self.deltas[start..start + words];
+        delta.fill(0);
+        for change in known.changes(effect) {
+            self.worlds
+                .change(delta, change.field as usize, change.from, change.to);
+        }
+    }
+
+    // Look-ups.
+
+    /// Looks up the successors that were made.
+    pub fn flush(&mut self) {
+        let words = std::mem::take(&mut self.words);
+        let mut made = std::mem::take(&mut self.made);
+        let count = self.worlds.words();
+        self.worlds.reserve(BATCH);
+        let mut hashes = [0; BATCH];
+        let mut near = [0; BATCH];
+        for ((own, hash), near) in words.chunks_exact(count).zip(&mut hashes).zip(&mut near) {
+            *hash = hash_of_words(own);
+            *near = self.worlds.touch(*hash);
+        }
+        let mut touched = 0;
+        for near in &near[..made.len()] {
+            touched ^= self.worlds.touch_record(*near);
+        }
+        std::hint::black_box(touched);
+        for ((own, hash), made) in words.chunks_exact(count).zip(&hashes).zip(&made) {
+            self.look_up(own, *hash, made);
+        }
+        made.clear();
+        self.made = made;
+        self.words = words;
+        self.words.clear();
+    }
+
+    #[inline]
+    fn look_up(&mut self, words: &[u64], hash: u64, made: &Made) {
+        let (world, is_new) = self.worlds.insert(words, hash, made.origin);
+        if !is_new {
+            if self.worlds.origin(world).depth <= made.origin.depth {
+                return;
+            }
+            self.worlds.set_origin(world, made.origin);
+        }
+        let cost = (made.faults, u32::from(made.origin.depth));
+        match self.opened.iter_mut().find(|(other, _)| *other == cost) {
+            Some((_, worlds)) => worlds.push(world),
+            None => self.opened.push((cost, vec![world])),
+        }
+        if cost <= self.best {
+            self.candidates.push((world, made.judge, cost));
+        }
+    }
+
+    /// Bytes, by capacity.
+    pub fn bytes(&self) -> usize {
+        let opened: usize = self
+            .opened
+            .iter()
+            .map(|(_, worlds)| worlds.capacity())
+            .sum();
+        let candidates = self.candidates.capacity() * size_of::<(u32, u32, Cost)>();
+        self.worlds.bytes() + opened * 4 + candidates + self.deltas.capacity() * 8
+    }
+}
