@@ -30,9 +30,7 @@ const GOLDEN: [&str; 11] = [
 ];
 
 /// The stories that cannot be a test in a language, for what its client library does by itself.
-const BEYOND_A_LANGUAGE: [(Format, &str); 5] = [
-    (Format::Go, "35a-woken-by-a-notice"),
-    (Format::Go, "35b-notice-missed"),
+const BEYOND_A_LANGUAGE: [(Format, &str); 3] = [
     (Format::Junit, "33c-wait-helps-half-way"),
     (Format::Junit, "35a-woken-by-a-notice"),
     (Format::Junit, "35b-notice-missed"),

@@ -60,7 +60,7 @@ const TABLES: Tables = Tables {
         ],
         start_asking: "\"{server}\"",
         hear: "{me}.hears() // {name}",
-        listen: "",
+        listen: "{me}.waitsForAMessage({label}, {channel})",
         told: [
             "{me}.isTold({label}, {reply})",
             "{me}.isTold({reply}) // {name}",
@@ -159,11 +159,6 @@ struct Go;
 impl Language for Go {
     fn tables(&self) -> &'static Tables {
         &TABLES
-    }
-
-    fn refusal(&self, plan: &Plan<'_>) -> Option<Refusal> {
-        let why = "a protocol subscribes, and go-redis has that on connections of its own";
-        plan.protocols_listen().then(|| Refusal(why.to_owned()))
     }
 
     fn words(&self, plan: &Plan<'_>) -> Vec<(&'static str, String)> {
@@ -316,11 +311,14 @@ impl Language for Go {
                 let items = vec![leaf(argument(self, name))];
                 list(format!("{me}.notes.gateway.refund("), items, ")")
             }
-            Call::Subscribe(verb, channel) => redis(
-                &verb.to_ascii_uppercase(),
-                arguments(self, std::slice::from_ref(*channel)),
-            ),
-            Call::Await(_) => leaf("nil"),
+            Call::Subscribe(verb, channel) => {
+                let items = arguments(self, std::slice::from_ref(*channel));
+                list(format!("{me}.inbox.{verb}("), items, ")")
+            }
+            Call::Await(channel) => {
+                let items = arguments(self, std::slice::from_ref(*channel));
+                list(format!("{me}.inbox.message("), items, ")")
+            }
             Call::Look(lock) => {
                 let items = vec![leaf(argument(self, lock))];
                 list(format!("{me}.clock.look("), items, ")")
@@ -532,7 +530,7 @@ const KEYWORDS: &str = " break case chan const continue default defer else fallt
     package range return select struct switch type var any all append cap close copy false int iota len make new nil panic print \
     string true steps notes operator expected tables keys statements numbers number elements element near charge gateway client \
     step saw row t c context sql errors fmt os reflect runtime sort strconv strings sync testing time mysql redis least stock \
-    tokens concat cell plain try clock noReply ";
+    tokens concat cell plain try clock inbox noReply ";
 
 /// A variable's name in Go.
 fn variable(name: &str) -> String {

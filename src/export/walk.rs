@@ -625,6 +625,7 @@ impl<'p> Walk<'p, '_> {
                         matches!(evidence, Evidence::NoRows(_) | Evidence::AllRows(_))
                     })
             }
+            "uses_time" => !plan.latches.is_empty() || plan.listens(),
             "uses_fmt" => plan.database || plan.gateway,
             "uses_strconv" => plan.database || self.is_true("numbers"),
             "uses_elements" => {

@@ -40,7 +40,7 @@ import (
 %end
 	"sync"
 	"testing"
-%if latches
+%if uses_time
 	"time"
 %end
 %if servers
@@ -544,6 +544,9 @@ type client struct {
 %if delays
 	underWay *step
 %end
+%if listens
+	inbox *inbox
+%end
 %if starts
 	numbers map[string]any
 	what string
@@ -580,6 +583,12 @@ func (c *client) connect() {
 %if database
 	c.db, c.mysql = connectToMySQL(c.t)
 %end
+%if listens !several
+	c.inbox = &inbox{t: c.t, rdb: connectToRedis(c.t)}
+%end
+%if listens several
+	c.inbox = &inbox{t: c.t, rdb: connectToRedis(c.t, "REDIS_URL", "0")}
+%end
 %if starts
 	c.numbers = map[string]any{}
 %end
@@ -602,6 +611,9 @@ func (c *client) close() {
 	for _, rdb := range c.rdb {
 		rdb.Close()
 	}
+%end
+%if listens
+	c.inbox.close()
 %end
 %if database
 	c.mysql.Close()
@@ -757,6 +769,17 @@ func (c *client) isTold(label string, reply any) {
 	c.expects(label)
 	c.reply = reply
 	c.seesTheReply()
+}
+%end
+%if waits
+
+// waitsForAMessage expects this request, which waits: no message has come.
+func (c *client) waitsForAMessage(label, channel string) {
+	c.expects(label)
+	if !c.inbox.isEmpty(channel) {
+		c.t.Errorf("%s has a message for %s", c.name, label)
+		runtime.Goexit()
+	}
 }
 %end
 %if gives_up
@@ -964,6 +987,105 @@ func connectToRedis(t *testing.T) *redis.Client {
 	options.PoolSize = 1
 	options.Protocol = 2
 	return redis.NewClient(options)
+}
+%end
+%if listens
+
+// inbox is a client's subscriptions, on a connection of their own, and what has come.
+type inbox struct {
+	t *testing.T
+	rdb *redis.Client
+	pubsub *redis.PubSub
+	messages []*redis.Message
+}
+
+func (i *inbox) close() {
+	if i.pubsub != nil {
+		i.pubsub.Close()
+	}
+	i.rdb.Close()
+}
+%if subscribes
+
+// subscribe begins to listen; the reply is as the server sends it.
+func (i *inbox) subscribe(channel string) any {
+	if i.pubsub == nil {
+		i.pubsub = i.rdb.Subscribe(context.Background(), channel)
+	} else if err := i.pubsub.Subscribe(context.Background(), channel); err != nil {
+		return i.failed(err)
+	}
+	return i.confirmation()
+}
+%end
+%if unsubscribes
+
+// unsubscribe ends it.
+func (i *inbox) unsubscribe(channel string) any {
+	if err := i.pubsub.Unsubscribe(context.Background(), channel); err != nil {
+		return i.failed(err)
+	}
+	return i.confirmation()
+}
+%end
+
+func (i *inbox) confirmation() any {
+	for {
+		if got, isIt := i.next().(*redis.Subscription); isIt {
+			return []any{got.Kind, got.Channel, got.Count}
+		}
+	}
+}
+%if awaits
+
+// message is the next one of a channel: one that has come, or the next to come.
+func (i *inbox) message(channel string) any {
+	for place := 0; ; place++ {
+		for place >= len(i.messages) {
+			i.next()
+		}
+		if message := i.messages[place]; message.Channel == channel {
+			i.messages = append(i.messages[:place:place], i.messages[place+1:]...)
+			return message.Payload
+		}
+	}
+}
+%end
+%if waits
+
+// isEmpty says whether no message of a channel has come.
+func (i *inbox) isEmpty(channel string) bool {
+	// Whatever had come before the answer to this is read then.
+	if err := i.pubsub.Ping(context.Background()); err != nil {
+		i.failed(err)
+	}
+	for isThere := false; !isThere; {
+		_, isThere = i.next().(*redis.Pong)
+	}
+	for _, message := range i.messages {
+		if message.Channel == channel {
+			return false
+		}
+	}
+	return true
+}
+%end
+
+// next is whatever comes next; a message is kept.
+func (i *inbox) next() any {
+	got, err := i.pubsub.ReceiveTimeout(context.Background(), 10*time.Second)
+	if err != nil {
+		return i.failed(err)
+	}
+	if message, isMessage := got.(*redis.Message); isMessage {
+		i.messages = append(i.messages, message)
+	}
+	return got
+}
+
+func (i *inbox) failed(err error) any {
+	i.t.Error(err)
+	runtime.Goexit()
+	return nil
 }
 %end
 %if database

@@ -551,7 +551,7 @@ class Client:
 %end
 %if starts_steps !holds
     def starts(self, label, is_waiting):
-        """Sends the next request, which has to be this one, and waits for somebody else."""
+        """Sends the next request, which has to be this one; it waits for somebody."""
         self.expects(label)
         self.starts_asking(label, self.upcoming.request, is_waiting)
 %end

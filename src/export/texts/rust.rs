@@ -799,7 +799,16 @@ async fn connect_to_redis(variable: &str, database: u8) -> MultiplexedConnection
     let usual = format!("redis://127.0.0.1:6379/{database}");
     let url = env::var(variable).unwrap_or(usual);
     let client = redis::Client::open(url).expect("a URL of Redis");
+%if starts_in_redis
+    // Who waits for somebody else may wait for longer than usual.
+    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
+    let connection = client
+        .get_multiplexed_async_connection_with_config(&config)
+        .await;
+%end
+%if !starts_in_redis
     let connection = client.get_multiplexed_async_connection().await;
+%end
     connection.expect("a connection to Redis")
 }
 %end
@@ -808,7 +817,16 @@ async fn connect_to_redis(variable: &str, database: u8) -> MultiplexedConnection
 async fn connect_to_redis() -> MultiplexedConnection {
     let url = env::var("REDIS_URL").unwrap_or_else(|_| "redis://127.0.0.1:6379/0".to_owned());
     let client = redis::Client::open(url).expect("REDIS_URL");
+%if starts_in_redis
+    // Who waits for somebody else may wait for longer than usual.
+    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
+    let connection = client
+        .get_multiplexed_async_connection_with_config(&config)
+        .await;
+%end
+%if !starts_in_redis
     let connection = client.get_multiplexed_async_connection().await;
+%end
     connection.expect("a connection to Redis")
 }
 %end
