@@ -238,6 +238,16 @@ fn the_description_of_exports_lists_every_format_as_the_program_does() {
 }
 
 #[test]
+fn replicas_begin_with_what_their_primary_has() {
+    let text = "server main\nreplica copy of main\n\nstore\n  SET n 1\n\nclient A\n\nschedule\n  A copy> GET n\n";
+    let pytest = exported(text, Format::Pytest, Options::default()).unwrap();
+    for name in ["primary", "copy"] {
+        let set = format!("operator.{name}.set(\"n\", 1)");
+        assert!(pytest.contains(&set), "{pytest}");
+    }
+}
+
+#[test]
 fn phpunit_has_no_requests_that_wait() {
     let waits = include_str!("exported/waits.latchkey");
     let why = exported(waits, Format::Phpunit, Options::default()).unwrap_err();
@@ -300,6 +310,14 @@ fn what_cannot_be_exported_is_refused_with_a_reason() {
         (
             "protocol p\n  read: GET k\n\nclient A: p\n\nschedule\n  pause A\n".to_owned(),
             "the schedule does nothing that a test could do",
+        ),
+        (
+            "server main\nreplica copy of main\n\nclient A\n\nschedule\n  A copy> MULTI\n  A copy> INCR n\n".to_owned(),
+            "line 8: a replica refuses this",
+        ),
+        (
+            "server main\nreplica copy of main\n\nclient A\n\nschedule\n  A> BLPOP q 0\n  failover to copy\n".to_owned(),
+            "line 7: this waits until a server crashes or another takes over",
         ),
         (
             "client A\n\nschedule\n  A> PSUBSCRIBE c*\n".to_owned(),

@@ -803,6 +803,9 @@ impl<'a> Builder<'a> {
                 Action::Advance { .. } | Action::AdvanceToNextDeadline
             );
             match answer {
+                Some(_) if is_of_server(&entry.action) => {
+                    return self.refused(place, "this waits until a server crashes or another takes over, which no server of a test does");
+                }
                 Some(_) if takes_time => {
                     return self.refused(
                         place,
@@ -1150,6 +1153,9 @@ impl<'a> Builder<'a> {
     /// What is left to the keys with a deadline after this action, on one server or on all: of those that somebody looks at, or
     /// that are there in the end.
     fn ages(&self, place: usize, only: Option<ServerId>) -> Vec<Move<'a>> {
+        if !self.ages && self.lasting.is_empty() {
+            return Vec::new();
+        }
         let world = self.timeline.moment(place + 1).world;
         let mut ages = Vec::new();
         for (server, store) in world.stores.iter().enumerate() {
@@ -1429,6 +1435,9 @@ impl<'a> Builder<'a> {
             .to_lowercase();
         let is_time = tells_the_time(answer) && self.loose.contains(&place);
         if is_time || asks_for_replicas(&request, answer) {
+            if !is_time && self.begins_something(who) {
+                return self.refused(place, "a replica refuses this, and what was begun on the connection would go on in a test");
+            }
             let why = match is_time {
                 true => "it tells the time of a real clock",
                 false => "in this test no server is the replica of another",
@@ -1683,6 +1692,15 @@ pub(crate) fn reads_database_clock(reading: &Reading) -> bool {
         }
         _ => false,
     })
+}
+
+/// Whether an action is about what becomes of a server.
+fn is_of_server(action: &Action) -> bool {
+    use Action::{CrashServer, Failover, Replicate, RestartServer};
+    matches!(
+        action,
+        CrashServer { .. } | RestartServer { .. } | Replicate { .. } | Failover { .. }
+    )
 }
 
 /// Whether a request asks how many replicas have what was written: in a test, no server is the replica of another.

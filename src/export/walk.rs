@@ -2,6 +2,7 @@
 //! which words.
 
 use crate::property::Property;
+use crate::sim::action::ServerId;
 use crate::sim::client::protocol::{Argument, Element, Request};
 use crate::sim::database::{SqlReply, Statement, Value as SqlValue};
 use crate::sim::event::{Answer, Value};
@@ -834,9 +835,20 @@ impl<'p> Walk<'p, '_> {
 
     fn commands(&mut self, indent: usize) {
         let [open, close] = self.language.tables().phrases.commands;
-        for (server, words) in &self.plan.setup.commands {
+        let setup = self.plan.setup;
+        // Replicas begin with what their primary has.
+        let everywhere = setup.commands.iter().flat_map(|(server, words)| {
+            let replicates = |other: &ServerId| {
+                let other = setup.servers.get(other.0);
+                other.is_some_and(|other| other.replica_of == Some(*server))
+            };
+            let others = (0..setup.server_count()).map(ServerId).filter(replicates);
+            let servers: Vec<ServerId> = std::iter::once(*server).chain(others).collect();
+            servers.into_iter().map(move |server| (server, words))
+        });
+        for (server, words) in everywhere.collect::<Vec<_>>() {
             let words: Vec<Argument> = words.iter().cloned().map(Argument::Literal).collect();
-            let request = Request::Store(Some(*server), words);
+            let request = Request::Store(Some(server), words);
             let code = self.call(&request, Shape::Plain, indent, Asking::SetUp);
             let code = Laid {
                 open: format!("{open}{}", code.open),
