@@ -3,6 +3,7 @@
 
 use crate::diagram::{Diagram, LanePlaces};
 use crate::scenario::Reading;
+use crate::sorted::SortedMap;
 use crate::strokes::ink::Shape;
 use crate::strokes::{self, ABOVE, BELOW, HEADS};
 use crate::timeline::Timeline;
@@ -29,6 +30,7 @@ pub(super) fn print(reading: &Reading, timeline: &Timeline) -> String {
     let (time, height) = time(&diagram, &places, timeline);
     let mut paper = Paper {
         looks: Looks::new(),
+        known: SortedMap::default(),
         dark: Vec::new(),
         lines: Vec::new(),
     };
@@ -83,6 +85,8 @@ fn time(diagram: &Diagram, places: &LanePlaces, timeline: &Timeline) -> (Vec<Gro
 
 struct Paper {
     looks: Looks,
+    /// The attributes of elements that have been written; `None`: nothing of one is seen.
+    known: SortedMap<[String; 4], Option<String>>,
     /// What looks otherwise in the dark, each once; its class is its place.
     dark: Vec<Vec<Said>>,
     lines: Vec<String>,
@@ -101,7 +105,7 @@ impl Paper {
             before: "",
             group: "",
         };
-        let looks = self.attributes(edge);
+        let looks = self.attributes(edge).unwrap_or_default();
         let y = HEADS - 1;
         self.line(format!("<path{looks} d=\"M0 {y}.5H{}\"/>", places.width));
     }
@@ -130,13 +134,9 @@ impl Paper {
     }
 
     fn shape(&mut self, shape: &Shape, element: Element<'_>) {
-        let said = self.looks.of(element, false);
-        let is = |name: &str, value: &str| said.iter().any(|one| one.0 == name && one.1 == value);
-        let has_stroke = said.iter().any(|(name, _)| *name == "stroke");
-        if is("opacity", "0") || (is("fill", "transparent") && !has_stroke) {
+        let Some(looks) = self.attributes(element) else {
             return;
-        }
-        let looks = self.attributes(element);
+        };
         let line = match shape {
             Shape::Path { way, .. } => format!("<path{looks} d=\"{way}\"/>"),
             Shape::Hatched { way, .. } => {
@@ -158,9 +158,31 @@ impl Paper {
         self.line(line);
     }
 
-    /// The looks of an element as attributes, and the class that it has where it looks otherwise in the dark.
-    fn attributes(&mut self, element: Element<'_>) -> String {
+    /// The looks of an element as attributes, and the class that it has where it looks otherwise in the dark; `None`: it is not
+    /// seen.
+    fn attributes(&mut self, element: Element<'_>) -> Option<String> {
+        let Element {
+            tag,
+            class,
+            before,
+            group,
+        } = element;
+        let key = [tag, class, before, group].map(str::to_owned);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let attributes = self.new_attributes(element);
+        self.known.insert(key, attributes.clone());
+        attributes
+    }
+
+    fn new_attributes(&mut self, element: Element<'_>) -> Option<String> {
         let light = self.looks.of(element, false);
+        let is = |name: &str, value: &str| light.iter().any(|one| one.0 == name && one.1 == value);
+        let has_stroke = light.iter().any(|(name, _)| *name == "stroke");
+        if is("opacity", "0") || (is("fill", "transparent") && !has_stroke) {
+            return None;
+        }
         let mut dark = self.looks.of(element, true);
         dark.retain(|said| !light.contains(said));
         let mut out = String::new();
@@ -180,24 +202,28 @@ impl Paper {
             let value = value.replace('"', "'");
             out.push_str(&format!(" {name}=\"{}\"", escaped(&value)));
         }
-        out
+        Some(out)
     }
 
     /// The file: what all of it stands on, and then the lines.
     fn file(mut self, title: &str, width: i32, height: i32) -> String {
         let lines = std::mem::take(&mut self.lines);
-        let ground = self.attributes(Element {
-            tag: "path",
-            class: "p-hatch-ground",
-            before: "",
-            group: "",
-        });
-        let hatch = self.attributes(Element {
-            tag: "path",
-            class: "p-hatch-line",
-            before: "",
-            group: "",
-        });
+        let ground = self
+            .attributes(Element {
+                tag: "path",
+                class: "p-hatch-ground",
+                before: "",
+                group: "",
+            })
+            .unwrap_or_default();
+        let hatch = self
+            .attributes(Element {
+                tag: "path",
+                class: "p-hatch-line",
+                before: "",
+                group: "",
+            })
+            .unwrap_or_default();
         let sans = escaped(&self.looks.variable("--sans").replace('"', "'"));
         self.line(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{sans}\">"
