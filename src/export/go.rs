@@ -12,7 +12,9 @@ use super::walk::{
     Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
     argument, arguments,
 };
-use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, pascal, short};
+use super::words::{
+    WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, pascal, short, sql_with, unless_taken,
+};
 use super::{Options, Refusal};
 
 /// The test.
@@ -290,12 +292,7 @@ impl Language for Go {
             }
             Call::Command(name, words) => redis(name, arguments(self, words)),
             Call::Statement(statement) => {
-                let function = match shape {
-                    Shape::Value => "value",
-                    Shape::Row => "row",
-                    Shape::Rows => "rows",
-                    Shape::Affected | Shape::Plain => "update",
-                };
+                let function = shape.function("update");
                 let mut items = vec![leaf(statement_text(statement, indent))];
                 let values = statement.pieces().into_iter().filter_map(|(_, name)| name);
                 items.extend(values.map(|name| leaf(variable(name))));
@@ -534,11 +531,7 @@ const KEYWORDS: &str = " break case chan const continue default defer else fallt
 
 /// A variable's name in Go.
 fn variable(name: &str) -> String {
-    let name = camel(name);
-    match KEYWORDS.contains(&format!(" {name} ")) {
-        true => name + "_",
-        false => name,
-    }
+    unless_taken(camel(name), KEYWORDS)
 }
 
 /// A string.
@@ -558,13 +551,7 @@ fn text(text: &str) -> String {
 
 /// An SQL statement with `?` for each value; in backquotes where it has several lines, and on one line where it has backquotes itself.
 fn statement_text(statement: &Statement, indent: usize) -> String {
-    let mut sql = String::new();
-    for (piece, name) in statement.pieces() {
-        sql.push_str(piece);
-        if name.is_some() {
-            sql.push('?');
-        }
-    }
+    let sql = sql_with(statement, &|_| "?".to_owned());
     if !sql.contains('\n') {
         return text(&sql);
     }

@@ -12,7 +12,8 @@ use super::walk::{
     Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
 };
 use super::words::{
-    WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, screaming, short, test_class,
+    WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, screaming, short, sql_with,
+    test_class, unless_taken,
 };
 use super::{Options, Refusal};
 
@@ -405,12 +406,7 @@ impl Language for Java {
                 }
             },
             Call::Statement(statement) => {
-                let function = match shape {
-                    Shape::Value => "value",
-                    Shape::Row => "row",
-                    Shape::Rows => "rows",
-                    Shape::Affected | Shape::Plain => "update",
-                };
+                let function = shape.function("update");
                 let mut items = vec![leaf(mysql), leaf(statement_text(statement, indent))];
                 let values = statement.pieces().into_iter().filter_map(|(_, name)| name);
                 items.extend(values.map(|name| leaf(variable(name))));
@@ -713,11 +709,7 @@ const KEYWORDS: &str = " abstract assert boolean break byte case catch char clas
 
 /// A variable's name in Java.
 fn variable(name: &str) -> String {
-    let name = camel(name);
-    match KEYWORDS.contains(&format!(" {name} ")) {
-        true => name + "_",
-        false => name,
-    }
+    unless_taken(camel(name), KEYWORDS)
 }
 
 /// A string. Java reads `\u` everywhere, so that other characters are written by their number in octal digits.
@@ -751,13 +743,7 @@ fn block_text(source: &str, indent: usize) -> String {
 
 /// An SQL statement with `?` for each value.
 fn statement_text(statement: &Statement, indent: usize) -> String {
-    let mut sql = String::new();
-    for (piece, name) in statement.pieces() {
-        sql.push_str(piece);
-        if name.is_some() {
-            sql.push('?');
-        }
-    }
+    let sql = sql_with(statement, &|_| "?".to_owned());
     match sql.contains('\n') {
         true => block_text(&sql, indent),
         false => text(&sql),

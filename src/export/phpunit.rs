@@ -11,7 +11,7 @@ use super::routine::{Routine, Send, Shape};
 use super::walk::{
     Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
 };
-use super::words::{camel, pascal, screaming, short, test_class};
+use super::words::{camel, indented, pascal, screaming, short, sql_with, test_class};
 use super::{Options, Refusal};
 
 /// The test.
@@ -304,12 +304,7 @@ impl Language for Php {
                 list(format!("{redis}->rawCommand("), items, ")")
             }
             Call::Statement(statement) => {
-                let function = match shape {
-                    Shape::Value => "value",
-                    Shape::Row => "row",
-                    Shape::Rows => "rows",
-                    Shape::Affected | Shape::Plain => "affectedRows",
-                };
+                let function = shape.function("affectedRows");
                 let mut items = vec![leaf(statement_text(statement, indent))];
                 items.extend(values_of(statement).map(leaf));
                 list(format!("{client}->{function}("), items, ")")
@@ -573,29 +568,13 @@ fn text(bytes: &[u8]) -> String {
 
 /// Text of several lines, closed in this column.
 fn heredoc(word: &str, source: &str, indent: usize) -> String {
-    let blanks = " ".repeat(indent);
-    let lines: Vec<String> = source
-        .lines()
-        .map(|line| {
-            if line.is_empty() {
-                String::new()
-            } else {
-                format!("{blanks}{line}")
-            }
-        })
-        .collect();
-    format!("<<<'{word}'\n{}\n{blanks}{word}", lines.join("\n"))
+    let (lines, blanks) = (indented(source, indent), " ".repeat(indent));
+    format!("<<<'{word}'\n{lines}\n{blanks}{word}")
 }
 
 /// An SQL statement with named placeholders.
 fn statement_text(statement: &Statement, indent: usize) -> String {
-    let mut sql = String::new();
-    for (piece, name) in statement.pieces() {
-        sql.push_str(piece);
-        if let Some(name) = name {
-            sql.push_str(&format!(":{}", camel(name)));
-        }
-    }
+    let sql = sql_with(statement, &|name| format!(":{}", camel(name)));
     match sql.contains('\n') {
         true => heredoc("SQL", &sql, indent),
         false => text(sql.as_bytes()),

@@ -12,7 +12,10 @@ use super::walk::{
     Asker, Asking, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
     arguments, names_in,
 };
-use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, screaming, short, snake};
+use super::words::{
+    WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, indented, screaming, short, snake,
+    unless_taken,
+};
 use super::{Options, Refusal};
 
 /// The test.
@@ -304,12 +307,7 @@ impl Language for Python {
                 list(format!("{redis}.execute_command("), items, ")")
             }
             Call::Statement(statement) => {
-                let function = match shape {
-                    Shape::Value => "value",
-                    Shape::Row => "row",
-                    Shape::Rows => "rows",
-                    Shape::Affected | Shape::Plain => "affected_rows",
-                };
+                let function = shape.function("affected_rows");
                 let mut items = vec![leaf(mysql), leaf(statement_text(statement, indent))];
                 items.extend(
                     names_in(statement)
@@ -555,11 +553,7 @@ const KEYWORDS: &str = " and as assert async await break class continue def del 
 
 /// A variable's name in Python.
 fn variable(name: &str) -> String {
-    let name = snake(name);
-    match KEYWORDS.contains(&format!(" {name} ")) {
-        true => name + "_",
-        false => name,
-    }
+    unless_taken(snake(name), KEYWORDS)
 }
 
 /// A string, or bytes where they are no text.
@@ -597,18 +591,8 @@ fn block_text(source: &str, indent: usize) -> String {
     let escaped = source
         .replace('\\', "\\\\")
         .replace("\"\"\"", "\\\"\\\"\\\"");
-    let blanks = " ".repeat(indent);
-    let lines: Vec<String> = escaped
-        .lines()
-        .map(|line| {
-            if line.is_empty() {
-                String::new()
-            } else {
-                format!("{blanks}{line}")
-            }
-        })
-        .collect();
-    format!("\"\"\"\n{}\n{blanks}\"\"\"", lines.join("\n"))
+    let (lines, blanks) = (indented(&escaped, indent), " ".repeat(indent));
+    format!("\"\"\"\n{lines}\n{blanks}\"\"\"")
 }
 
 /// An SQL statement as PyMySQL takes it.

@@ -133,6 +133,18 @@ pub(super) enum Shape {
     Rows,
 }
 
+impl Shape {
+    /// The function that asks for such a reply; the one that counts affected rows is called otherwise in each language.
+    pub fn function(self, affected: &'static str) -> &'static str {
+        match self {
+            Shape::Value => "value",
+            Shape::Row => "row",
+            Shape::Rows => "rows",
+            Shape::Affected | Shape::Plain => affected,
+        }
+    }
+}
+
 /// A question about a reply.
 #[derive(Clone, PartialEq)]
 pub(super) struct Test<'a> {

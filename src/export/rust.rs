@@ -12,7 +12,10 @@ use super::routine::{Code, Routine, Send, Shape, is_sent_first};
 use super::walk::{
     Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
 };
-use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, screaming, short, snake};
+use super::words::{
+    WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, screaming, short, snake, sql_with,
+    unless_taken,
+};
 use super::{Options, Refusal};
 
 /// The test.
@@ -485,14 +488,13 @@ impl Rust {
                 command(redis, self.text(name.as_bytes()), arguments(words))
             }
             Call::Statement(statement) => {
-                let function = match shape {
-                    Shape::Value => "value(",
-                    Shape::Row => "row(",
-                    Shape::Rows => "rows(",
-                    Shape::Affected | Shape::Plain => "update(",
-                };
+                let function = shape.function("update");
                 let text = leaf(statement_text(statement, indent));
-                list(function, vec![text, self.values(statement)], ")")
+                list(
+                    format!("{function}("),
+                    vec![text, self.values(statement)],
+                    ")",
+                )
             }
             Call::Charge(order, amount, None) => list(
                 "charge(",
@@ -588,22 +590,12 @@ const KEYWORDS: &str = " as async await break const continue crate dyn else enum
 
 /// A variable's name in Rust.
 fn variable(name: &str) -> String {
-    let name = snake(name);
-    match KEYWORDS.contains(&format!(" {name} ")) {
-        true => name + "_",
-        false => name,
-    }
+    unless_taken(snake(name), KEYWORDS)
 }
 
 /// An SQL statement with named placeholders.
 fn statement_text(statement: &Statement, indent: usize) -> String {
-    let mut sql = String::new();
-    for (piece, name) in statement.pieces() {
-        sql.push_str(piece);
-        if let Some(name) = name {
-            sql.push_str(&format!(":{}", snake(name)));
-        }
-    }
+    let sql = sql_with(statement, &|name| format!(":{}", snake(name)));
     if !sql.contains('\n') {
         return format!("{sql:?}");
     }

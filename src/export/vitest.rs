@@ -12,7 +12,10 @@ use super::walk::{
     Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
     argument, arguments, names_in,
 };
-use super::words::{WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, screaming};
+use super::words::{
+    WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, indented, screaming, sql_with,
+    unless_taken,
+};
 use super::{Options, Refusal};
 
 /// The test.
@@ -308,12 +311,7 @@ impl Language for JavaScript {
                 list(format!("{redis}.call("), items, ")")
             }
             Call::Statement(statement) => {
-                let function = match shape {
-                    Shape::Value => "value",
-                    Shape::Row => "row",
-                    Shape::Rows => "rows",
-                    Shape::Affected | Shape::Plain => "affectedRows",
-                };
+                let function = shape.function("affectedRows");
                 let mut items = vec![leaf(mysql), leaf(statement_text(statement, indent + 2))];
                 let names: Vec<String> = names_in(statement)
                     .into_iter()
@@ -594,11 +592,7 @@ const KEYWORDS: &str = " await break case catch class const continue default del
 
 /// A variable's name in JavaScript.
 fn variable(name: &str) -> String {
-    let name = camel(name);
-    match KEYWORDS.contains(&format!(" {name} ")) {
-        true => name + "_",
-        false => name,
-    }
+    unless_taken(camel(name), KEYWORDS)
 }
 
 /// A string, as prettier quotes it.
@@ -631,29 +625,13 @@ fn block_text(source: &str, indent: usize) -> String {
         .replace('\\', "\\\\")
         .replace('`', "\\`")
         .replace("${", "\\${");
-    let blanks = " ".repeat(indent);
-    let lines: Vec<String> = escaped
-        .lines()
-        .map(|line| {
-            if line.is_empty() {
-                String::new()
-            } else {
-                format!("{blanks}{line}")
-            }
-        })
-        .collect();
-    format!("`\n{}\n{blanks}`", lines.join("\n"))
+    let (lines, blanks) = (indented(&escaped, indent), " ".repeat(indent));
+    format!("`\n{lines}\n{blanks}`")
 }
 
 /// An SQL statement with named placeholders.
 fn statement_text(statement: &Statement, indent: usize) -> String {
-    let mut sql = String::new();
-    for (piece, name) in statement.pieces() {
-        sql.push_str(piece);
-        if let Some(name) = name {
-            sql.push_str(&format!(":{}", variable(name)));
-        }
-    }
+    let sql = sql_with(statement, &|name| format!(":{}", variable(name)));
     match sql.contains('\n') {
         true => block_text(&sql, indent),
         false => text(sql.as_bytes()),

@@ -1,6 +1,8 @@
 //! Words that the tests of all languages share: names of the scenario in the case that a language writes them in, and the sentences of
 //! the header.
 
+use crate::sim::database::Statement;
+
 /// How to see the schedule on the page; the link follows.
 pub(super) const SEE_IT: &str = "Put this behind the address of Latchkey to see it step by step:";
 
@@ -74,6 +76,14 @@ pub(super) fn pascal(name: &str) -> String {
         push_capital(&mut pascal, &word);
     }
     startable(pascal)
+}
+
+/// A name, with a line behind it where it is among those that are taken, which stand between blanks.
+pub(super) fn unless_taken(name: String, taken: &str) -> String {
+    match taken.contains(&format!(" {name} ")) {
+        true => name + "_",
+        false => name,
+    }
 }
 
 fn push_capital(name: &mut String, word: &str) {
@@ -160,6 +170,16 @@ pub(super) fn capital(sentence: &str) -> String {
     })
 }
 
+/// The lines of a text so far from the left; empty ones stay empty.
+pub(super) fn indented(text: &str, indent: usize) -> String {
+    let blanks = " ".repeat(indent);
+    let lines = text.lines().map(|line| match line {
+        "" => String::new(),
+        line => format!("{blanks}{line}"),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// The words of a text in lines of at most so many characters; a longer word has a line of its own.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -219,6 +239,16 @@ pub(super) fn seconds(milliseconds: u64) -> String {
         0 => (milliseconds / 1000).to_string(),
         rest => format!("{}.{rest:03}", milliseconds / 1000),
     }
+}
+
+/// An SQL statement with what stands for each of its variables.
+pub(super) fn sql_with(statement: &Statement, placeholder: &dyn Fn(&str) -> String) -> String {
+    let mut sql = String::new();
+    for (piece, name) in statement.pieces() {
+        sql.push_str(piece);
+        sql.extend(name.map(placeholder));
+    }
+    sql
 }
 
 /// A name as SQL has it, in backticks where it has to be.
