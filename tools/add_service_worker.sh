@@ -16,7 +16,8 @@ grep -q 'name="service-worker"' index.html || {
     echo "add_service_worker: found no <meta charset> in index.html" >&2
     exit 1
 }
-files=$(find . -type f ! -name service-worker.js | sed 's|^\./||' | LC_ALL=C sort)
+# The exporter is not kept: it is loaded by whoever asks for it.
+files=$(find . -type f ! -name service-worker.js ! -name 'exporter*' | sed 's|^\./||' | LC_ALL=C sort)
 digests=$(for file in $files; do sha256sum "$file"; done)
 version=$(printf '%s\n' "$digests" | sha256sum | cut -c 1-16)
 {

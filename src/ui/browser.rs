@@ -417,6 +417,31 @@ pub fn save_picture(name: String, saved: impl FnOnce(bool) + 'static) {
     }
 }
 
+#[wasm_bindgen]
+extern "C" {
+    /// `export.js` has it.
+    #[wasm_bindgen(catch, js_name = exportText)]
+    fn text_in_format(text: &str, format: &str, holds: bool) -> Result<js_sys::Promise, JsValue>;
+}
+
+/// A scenario's text in a format, from the program that is loaded for it; or why there is none.
+pub fn export_text(
+    text: &str,
+    format: &str,
+    holds: bool,
+    exported: impl FnOnce(Result<String, String>) + 'static,
+) {
+    let settled = move |value: Option<JsValue>| {
+        let parts = value.map_or_else(js_sys::Array::new, |value| js_sys::Array::from(&value));
+        let why = || parts.get(1).as_string().unwrap_or_default();
+        exported(parts.get(0).as_string().ok_or_else(why));
+    };
+    match text_in_format(text, format, holds) {
+        Ok(promise) => when_settled(promise, Box::new(settled)),
+        Err(_) => settled(None),
+    }
+}
+
 /// The largest file that is read, in bytes.
 pub const MOST_FILE_BYTES: f64 = 4_000_000.0;
 

@@ -1,5 +1,5 @@
-//! The scenario as something else: a picture, a diagram or a remark for a review; and the command that makes a test of it, for
-//! whose printers the page has no room.
+//! The scenario as something else: a picture, a diagram or a remark for a review; and a test for real servers, or a model, which a
+//! program of its own writes, for the page has no room for all those printers.
 
 use super::view::*;
 
@@ -7,22 +7,15 @@ use super::browser;
 use super::controls::{Button, fresh_id};
 use super::desk::Desk;
 use super::share::file_name;
-use crate::export;
+use crate::export::{self, Format};
 use crate::scenario;
 use crate::session::Session;
 
-/// What the scenario can become here: the words, and the end of its file's name; a format of `latchkey export` has none.
-const FORMS: [(&str, &str); 10] = [
-    ("Picture (SVG)", ".svg"),
-    ("Picture (PNG)", ".png"),
-    ("Markdown, a remark for a review", ".md"),
-    ("Mermaid, a sequence diagram", ".mmd"),
-    ("Frame for an article (iframe)", ".html"),
-    ("pytest, against real servers", ""),
-    ("vitest, against real servers", ""),
-    ("phpunit, against real servers", ""),
-    ("rust, against real servers", ""),
-    ("go, against real servers", ""),
+/// What the scenario can become here beside texts: what it is called, and in words.
+const OTHERS: [(&str, &str); 3] = [
+    (".svg", "Picture (SVG)"),
+    (".png", "Picture (PNG)"),
+    (".html", "Frame for an article (iframe)"),
 ];
 
 /// The most actions whose picture is saved whole; of a longer schedule the stretch that is seen is saved.
@@ -30,42 +23,108 @@ const MOST_ACTIONS: usize = 1000;
 
 /// What stands in the dialog under the link.
 pub fn view(desk: Desk) -> AnyView {
-    let chosen = RwSignal::new(0_usize);
-    let choose = move |event| chosen.set(event_target_value(&event).parse().unwrap_or_default());
-    let options = FORMS.iter().enumerate();
-    let options = options
-        .map(|(place, (words, _))| view! { <option value=place.to_string()>{*words}</option> });
+    let chosen = RwSignal::new(OTHERS[0].0.to_string());
+    let holds = RwSignal::new(false);
+    let option =
+        |(name, words): (&'static str, String)| view! { <option value=name>{words}</option> };
+    let others = OTHERS.map(|(name, words)| (name, words.to_string()));
+    let is_shown = |format: &Format| *format != Format::Svg;
+    let texts = Format::ALL.into_iter().filter(is_shown);
+    let texts = texts.map(|format| (format.name(), words_of(format)));
+    let options: Vec<AnyView> = others.into_iter().chain(texts).map(option).collect();
     let id = fresh_id();
     view! {
         <div class="share__row">
             <label for=id.clone()>"Export as"</label>
-            <select class="select" id=id on:change=choose>{options.collect_view()}</select>
+            <select class="select" id=id on:change=move |event| chosen.set(event_target_value(&event))>
+                {options}
+            </select>
         </div>
-        {move || draw(desk, FORMS[chosen.get().min(FORMS.len() - 1)])}
+        {move || draw(desk, &chosen.get(), holds)}
     }
     .into_any()
 }
 
-fn draw(desk: Desk, (words, end): (&'static str, &'static str)) -> AnyView {
-    let name = desk.look(|session| file_name(&session.title(), end));
-    if matches!(end, ".svg" | ".png") {
-        let save = Button::new("Save the picture")
-            .icon("save")
-            .does(move || save_picture(desk, name.clone()));
-        return view! { <div class="share__row">{save.draw(desk)}</div> };
-    }
-    let text = desk
-        .look(|session| exported(session, end))
-        .unwrap_or_else(|| command(desk, words));
-    let note = match end {
-        "" => {
-            "The program latchkey writes it; the page has no room for its printers. Save the text as a file, and:"
+/// `pytest: a test with redis-py and PyMySQL`.
+fn words_of(format: Format) -> String {
+    [format.name(), ": ", format.purpose()].concat()
+}
+
+fn draw(desk: Desk, chosen: &str, holds: RwSignal<bool>) -> AnyView {
+    let Some(format) = Format::named(chosen) else {
+        let name = desk.look(|session| file_name(&session.title(), chosen));
+        if chosen != ".html" {
+            return draw_picture(desk, name);
         }
-        ".html" => "Shows picture, verdicts and transport within another page, in whatever size.",
-        _ => "GitHub and GitLab draw it where it is pasted.",
+        let note = "Shows picture, verdicts and transport within another page, in whatever size.";
+        return draw_text(
+            desk,
+            OTHERS[2].1.to_string(),
+            note,
+            name,
+            desk.look(super::share::embedding),
+        );
     };
-    let shown = text.clone();
-    let copied = text.clone();
+    if let Some(text) = desk.look(|session| own_text(session, format)) {
+        let note = "GitHub and GitLab draw it where it is pasted.";
+        return draw_text(desk, words_of(format), note, name_of(desk, format), text);
+    }
+    let switch = format.is_test().then(|| switch(holds));
+    view! {
+        {switch}
+        {move || draw_asked(desk, format, holds.get())}
+    }
+    .into_any()
+}
+
+fn name_of(desk: Desk, format: Format) -> String {
+    desk.look(|session| format.file_name(&session.title()))
+}
+
+/// A text that the other program writes, as soon as it is there.
+fn draw_asked(desk: Desk, format: Format, holds: bool) -> AnyView {
+    let answer = RwSignal::new(None::<Result<String, String>>);
+    let text = desk.look(Session::text);
+    browser::export_text(&text, format.name(), holds, move |said| {
+        answer.set(Some(said))
+    });
+    let note = match format.is_test() {
+        true => "A test against real servers; how it is run stands at its top.",
+        false => {
+            "A model of the first search that the text asks for; how it is checked stands at its top."
+        }
+    };
+    let draw = move || match answer.get() {
+        None => view! { <p class="share__note">"…"</p> }.into_any(),
+        Some(Ok(text)) => draw_text(desk, words_of(format), note, name_of(desk, format), text),
+        Some(Err(why)) => {
+            view! { <p class="share__note">"It cannot be written: " {why}</p> }.into_any()
+        }
+    };
+    view! { {draw} }.into_any()
+}
+
+/// Whether the test asserts that the properties hold.
+fn switch(holds: RwSignal<bool>) -> AnyView {
+    let turn = move |_| holds.update(|holds| *holds = !*holds);
+    view! {
+        <label class="share__row">
+            <input type="checkbox" prop:checked=move || holds.get() on:change=turn />
+            "It fails until the properties hold"
+        </label>
+    }
+    .into_any()
+}
+
+fn draw_picture(desk: Desk, name: String) -> AnyView {
+    let save = Button::new("Save the picture")
+        .icon("save")
+        .does(move || save_picture(desk, name.clone()));
+    view! { <div class="share__row">{save.draw(desk)}</div> }.into_any()
+}
+
+fn draw_text(desk: Desk, words: String, note: &'static str, name: String, text: String) -> AnyView {
+    let (shown, copied) = (text.clone(), text.clone());
     let copy = Button::new("Copy it").icon("share").does(move || {
         browser::copy(copied.clone(), move |copied| match copied {
             true => desk.say("Copied"),
@@ -74,33 +133,24 @@ fn draw(desk: Desk, (words, end): (&'static str, &'static str)) -> AnyView {
             }
         });
     });
-    let save = (!end.is_empty()).then(|| {
-        let save = Button::new("Save it").icon("save");
-        save.does(move || super::share::save_as(desk, &name, &text))
-            .draw(desk)
-    });
+    let save = Button::new("Save it")
+        .icon("save")
+        .does(move || super::share::save_as(desk, &name, &text));
     view! {
         <p class="share__note">{note}</p>
         <textarea class="field search__reach" readonly rows="6" spellcheck="false" aria-label=words prop:value=shown></textarea>
-        <div class="share__row">{copy.draw(desk)} {save}</div>
+        <div class="share__row">{copy.draw(desk)} {save.draw(desk)}</div>
     }
+    .into_any()
 }
 
-/// The command that makes a test of the file that Save writes.
-fn command(desk: Desk, words: &str) -> String {
-    let file = desk.look(|session| file_name(&session.title(), super::share::EXTENSION));
-    let format = words.split(',').next().unwrap_or_default();
-    "latchkey export ".to_string() + &file + " --to " + format
-}
-
-/// The text of this kind; `None`: it is none that the page can write.
-fn exported(session: &Session, end: &str) -> Option<String> {
+/// The text in this format, if the page itself can write it.
+fn own_text(session: &Session, format: Format) -> Option<String> {
     let text = session.text();
     let reading = scenario::read(&text).ok()?;
-    match end {
-        ".md" => Some(export::markdown(&text, &reading, session.timeline())),
-        ".mmd" => Some(export::mermaid(&reading, session.timeline())),
-        ".html" => Some(super::share::embedding(session)),
+    match format {
+        Format::Markdown => Some(export::markdown(&text, &reading, session.timeline())),
+        Format::Mermaid => Some(export::mermaid(&reading, session.timeline())),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ pub const TESTS: &[Test] = &[
         "stands_within_another_page_and_keeps_to_itself",
         is_embedded,
     ),
-    ("exports_as_a_remark_and_as_a_picture", exports),
+    ("exports_as_a_remark_as_tests_and_as_a_picture", exports),
 ];
 
 fn keeps_both(browser: &Browser) {
@@ -63,16 +63,32 @@ fn exports(browser: &Browser) {
     visitor.presses("Save, export, embed");
     let choose = |words: &str| browser.click(&format!(".over option[value='{words}']"));
     let shown = || browser.value_of(".over textarea");
-    choose("2");
+    choose("markdown");
     browser.wait_until("the remark is there", |_| {
         shown().contains("\nsequenceDiagram\n")
     });
-    choose("5");
-    browser.wait_until("the command is there", |_| {
-        shown().ends_with(".latchkey --to pytest")
+    for (format, step) in [
+        ("pytest", "a.step(\"acquire\")"),
+        ("vitest", "await a.step(\"acquire\");"),
+        ("rust", "a.step(\"acquire\").await;"),
+        ("junit", "a.step(\"acquire\");"),
+    ] {
+        choose(format);
+        browser.wait_until("the test is there", |_| {
+            shown().contains(step) && shown().contains("is not broken: ")
+        });
+    }
+    browser.click(".over input[type='checkbox']");
+    browser.wait_until("the test asks for the property", |_| {
+        shown().contains("a.step(); // acquire") && !shown().contains("is not broken: ")
     });
-    for (place, end) in [("0", ".svg"), ("1", ".png")] {
-        choose(place);
+    choose("promela");
+    browser.wait_for_text(
+        ".over",
+        "It cannot be written: the text has no `search` block",
+    );
+    for end in [".svg", ".png"] {
+        choose(end);
         visitor.presses("Save the picture");
         visitor.hears(end);
     }

@@ -1,0 +1,18 @@
+//! What a scenario becomes in other languages, as a program of its own: the page loads it when somebody asks for such a text.
+
+use latchkey::export::{Format, Options, export};
+use latchkey::scenario::read;
+use latchkey::timeline::Timeline;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// A scenario's text in the format that is called so; an error says why there is none.
+#[wasm_bindgen]
+pub fn exported(text: &str, format: &str, holds: bool) -> Result<String, String> {
+    let format = Format::named(format).ok_or("there is no such format")?;
+    let reading = read(text).map_err(|_| "the text does not parse")?;
+    let actions = reading.schedule.iter().map(|line| line.action.clone());
+    let timeline = Timeline::replay(reading.setup.clone(), actions);
+    export(text, &reading, &timeline, format, Options { holds }).map_err(|refusal| refusal.0)
+}
+
+fn main() {}
