@@ -339,3 +339,105 @@ fn what_cannot_be_exported_is_refused_with_a_reason() {
         }
     }
 }
+
+/// What the functions, clients, latches and scripts of a test are called; `before` stands before such a name in its language, with what
+/// follows it.
+fn defined<'t>(test: &'t str, before: &[(&str, &str)]) -> Vec<&'t str> {
+    let name = |line: &'t str| {
+        before.iter().find_map(|(before, behind)| {
+            let (name, _) = line.trim().strip_prefix(before)?.split_once(behind)?;
+            let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_$".contains(letter);
+            name.chars().all(is_name).then_some(name)
+        })
+    };
+    // What stands deeper are members of classes, and what functions keep for themselves.
+    let inside = |line: &&str| line.len() - line.trim_start().len() <= 8;
+    test.lines().filter(inside).filter_map(name).collect()
+}
+
+#[test]
+fn names_that_a_language_writes_alike_are_told_apart() {
+    let text = include_str!("exported/names.latchkey");
+    let protocols = text.matches("\nprotocol ").count();
+    let clients = text.matches("\nclient ").count();
+    let scripts = text.matches("\nscript ").count();
+    // All but the last are waited for.
+    let wanted = protocols + clients + scripts + clients - 1;
+    for (format, before) in [
+        (
+            Format::Pytest,
+            [
+                ("def ", "(redis):"),
+                ("def client_", "("),
+                ("", " = \"\"\""),
+                ("", " = Event()"),
+            ]
+            .as_slice(),
+        ),
+        (
+            Format::Vitest,
+            &[
+                ("function* ", "("),
+                ("async function client", "("),
+                ("const ", " = `"),
+                ("const ", " = latch()"),
+            ],
+        ),
+        (
+            Format::Phpunit,
+            &[
+                ("private function ", "(Client $client)"),
+                ("$client", " = function"),
+                ("private const ", " = <<<"),
+                ("$", " = new Latch"),
+            ],
+        ),
+        (
+            Format::Rust,
+            &[
+                ("async fn ", "(steps"),
+                ("let client_", " = async"),
+                ("const ", ": &str"),
+                ("let ", " = Notify::new()"),
+            ],
+        ),
+        (
+            Format::Go,
+            &[
+                ("func ", "(steps"),
+                ("client", " := func() {"),
+                ("const ", " = `"),
+                ("", " := make(chan struct{})"),
+            ],
+        ),
+        (
+            Format::Junit,
+            &[
+                ("private static void ", "(Steps"),
+                ("private void client", "("),
+                ("private static final String ", " ="),
+                ("private final CountDownLatch ", " = "),
+            ],
+        ),
+    ] {
+        let test = exported(text, format, Options::default()).unwrap();
+        let names = defined(&test, before);
+        let mut once: BTreeSet<String> = BTreeSet::new();
+        for name in &names {
+            let is_new = once.insert(match format {
+                Format::Phpunit => name.to_ascii_lowercase(),
+                _ => (*name).to_owned(),
+            });
+            assert!(is_new, "{}: {name} in {names:?}", format.name());
+        }
+        assert_eq!(names.len(), wanted, "{}: {names:?}", format.name());
+    }
+    let python = exported(text, Format::Pytest, Options::default()).unwrap();
+    assert_eq!(python.matches("\ndef test").count(), 1);
+    assert_eq!(python.matches("\ndef wait_for(").count(), 1);
+    assert_eq!(python.matches("\ndef run_together(").count(), 1);
+    let alike = "protocol p\n  a: GET k\n    on {Token}\n  b: GET k\n    on {token}\n  c: SET {Token} {token}\n\nclient A: p\n\nschedule\n  A a\n";
+    let why = exported(alike, Format::Rust, Options::default()).unwrap_err();
+    let both = "`Token` and `token` of the protocol `p` would both be called `token`";
+    assert!(why.starts_with(both), "{why}");
+}

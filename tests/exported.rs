@@ -21,9 +21,11 @@ use latchkey::scenario::read;
 use latchkey::timeline::Timeline;
 use plain_redis::Redis;
 
-/// Every story, and what no story has: requests that wait for somebody else, of protocols and at consoles.
+/// Every story, and what no story has: requests that wait for somebody else, of protocols and at consoles; and names
+/// that are words of the languages, or alike in them.
 fn scenarios() -> Vec<Story> {
     let others = [
+        ("names", include_str!("exported/names.latchkey")),
         ("waits", include_str!("exported/waits.latchkey")),
         (
             "lock-released-before-the-transaction-commits",

@@ -5,6 +5,7 @@ use crate::sim::database::{Statement, Value as SqlValue};
 
 use super::claim::Replies;
 use super::layout::{Code as Laid, leaf, list};
+use super::names::Reserved;
 use super::plan::{OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Code, Routine, Send, Shape};
@@ -21,7 +22,7 @@ use super::{Options, Refusal};
 ///
 /// # Errors
 /// What the language cannot do.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
+pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
     super::walk::print(plan, options, &Go)
 }
 
@@ -167,6 +168,12 @@ impl Language for Go {
         vec![("test", pascal(&short(plan.title())))]
     }
 
+    fn reserved(&self) -> Reserved {
+        Reserved {
+            words: KEYWORDS,
+            beginnings: &[],
+        }
+    }
     fn variable(&self, name: &str) -> String {
         variable(name)
     }
@@ -197,7 +204,7 @@ impl Language for Go {
     }
 
     fn head(&self, walk: &mut Walk<'_, '_>, indent: usize, routine: &Routine<'_>) {
-        let name = variable(&routine.protocol.name);
+        let name = variable(&routine.name);
         let given = routine.given.iter().map(|name| {
             let kind = if name == "me" || name == "order" {
                 "string"
@@ -527,7 +534,8 @@ const KEYWORDS: &str = " break case chan const continue default defer else fallt
     package range return select struct switch type var any all append cap close copy false int iota len make new nil panic print \
     string true steps notes operator expected tables keys statements numbers number elements element near charge gateway client \
     step saw row t c context sql errors fmt os reflect runtime sort strconv strings sync testing time mysql redis least stock \
-    tokens concat cell plain try clock inbox noReply ";
+    tokens concat cell plain try clock inbox noReply init main byte rune bool error int64 float64 uint64 min max clear complex real imag delete recover println uintptr \
+    comparable ";
 
 /// A variable's name in Go.
 fn variable(name: &str) -> String {

@@ -5,6 +5,7 @@ use crate::sim::database::{Statement, Value as SqlValue};
 
 use super::claim::Replies;
 use super::layout::{Code as Laid, Style, leaf, list};
+use super::names::Reserved;
 use super::plan::{Move, OPERATOR, Part, Plan};
 use super::request::{Call, plain_number};
 use super::routine::{Code, Routine, Send, Shape, is_sent_first};
@@ -21,7 +22,7 @@ use super::{Options, Refusal};
 ///
 /// # Errors
 /// What the language cannot do.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
+pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
     let queues = plan.calls(&|call| matches!(call, Call::Command(name, _) if name == "MULTI"));
     super::walk::print(plan, options, &Java { queues })
 }
@@ -220,6 +221,12 @@ impl Language for Java {
         ]
     }
 
+    fn reserved(&self) -> Reserved {
+        Reserved {
+            words: KEYWORDS,
+            beginnings: &[],
+        }
+    }
     fn variable(&self, name: &str) -> String {
         variable(name)
     }
@@ -268,7 +275,7 @@ impl Language for Java {
         walk.line(0, "");
         let doc = "/** One attempt, request by request; each is sent when the schedule says so. */";
         walk.line(indent, doc);
-        let open = format!("private static void {}(", variable(&routine.protocol.name));
+        let open = format!("private static void {}(", variable(&routine.name));
         let code = list(open, given, ") throws Exception {");
         let flat = code.flat();
         let width = TABLES.form.width - indent;

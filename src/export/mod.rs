@@ -21,6 +21,7 @@ mod looks;
 mod markdown;
 mod mermaid;
 mod model;
+mod names;
 mod phpunit;
 pub(crate) mod plan;
 mod promela;
@@ -197,12 +198,12 @@ pub fn export(
 ) -> Result<String, Refusal> {
     let plan = || plan::Plan::new(text, reading, timeline);
     Ok(match format {
-        Format::Pytest => python::print(&plan()?, options)?,
-        Format::Vitest => vitest::print(&plan()?, options)?,
-        Format::Phpunit => phpunit::print(&plan()?, options)?,
-        Format::Rust => rust::print(&plan()?, options)?,
-        Format::Go => go::print(&plan()?, options)?,
-        Format::Junit => junit::print(&plan()?, options)?,
+        Format::Pytest => python::print(plan()?, options)?,
+        Format::Vitest => vitest::print(plan()?, options)?,
+        Format::Phpunit => phpunit::print(plan()?, options)?,
+        Format::Rust => rust::print(plan()?, options)?,
+        Format::Go => go::print(plan()?, options)?,
+        Format::Junit => junit::print(plan()?, options)?,
         Format::Mermaid => mermaid::print(reading, timeline),
         Format::Svg => svg::print(reading, timeline),
         Format::Markdown => markdown::print(text, reading, timeline),

@@ -5,6 +5,7 @@ use crate::sim::database::{Statement, StatementKind, Value as SqlValue};
 
 use super::claim::Replies;
 use super::layout::{Code as Laid, leaf, list};
+use super::names::Reserved;
 use super::plan::{Move, OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Routine, Send, Shape};
@@ -18,7 +19,7 @@ use super::{Options, Refusal};
 ///
 /// # Errors
 /// What the language cannot do.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
+pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
     super::walk::print(plan, options, &Php)
 }
 
@@ -154,6 +155,12 @@ impl Language for Php {
         ]
     }
 
+    fn reserved(&self) -> Reserved {
+        Reserved {
+            words: RESERVED,
+            beginnings: &["test", "assert", "expect", "mark", "logical"],
+        }
+    }
     fn variable(&self, name: &str) -> String {
         variable(name)
     }
@@ -189,7 +196,7 @@ impl Language for Php {
             format!("{kind} {}", variable(name))
         }));
         let doc = "/** One attempt, request by request; each is sent when the schedule says so. */";
-        let open = format!("private function {}(", camel(&routine.protocol.name));
+        let open = format!("private function {}(", camel(&routine.name));
         let given = given.into_iter().map(leaf).collect();
         walk.line(0, "");
         walk.line(indent, doc);
@@ -536,6 +543,16 @@ fn used(plan: &Plan<'_>, part: &Part<'_>) -> Vec<String> {
     }
     used
 }
+
+/// What PHPUnit's class of tests has already, and the one word that no constant can be.
+const RESERVED: &str = " CLASS any anything arrayHasKey at atLeast atLeastOnce atMost callback containsEqual containsIdentical \
+    containsOnly count countOf createMock createStub dataName directoryExists doubledTypes equalTo exactly fail fileExists \
+    getActualOutput getGroups getName getNumAssertions getResult getSize getStatus greaterThan groups handleDependencies hasFailed \
+    hasOutput hasSize identicalTo iniSet invokeTestMethod isEmpty isFalse isTrue isNull isJson isNan lessThan matches name never \
+    nameWithDataSet objectEquals once onConsecutiveCalls output prophesize provides registerComparator requires result \
+    returnArgument returnCallback returnSelf returnValue returnValueMap run runBare runTest setUp setName setResult setLocale \
+    setGroups setData size sortId status stringContains stringEndsWith stringStartsWith tearDown throwException toString \
+    transformException usesDataProvider valueObjectForEvents wasPrepared this client gateway sales seen operator left timesToLive error ";
 
 /// A variable's name in PHP.
 fn variable(name: &str) -> String {

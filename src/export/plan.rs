@@ -57,8 +57,8 @@ pub(super) struct Plan<'a> {
     pub description: &'a str,
     /// The share link.
     pub link: String,
-    /// The scripts that are sent, as they are sent.
-    pub scripts: Vec<(String, String)>,
+    /// The scripts that are sent.
+    pub scripts: Vec<Script>,
     /// The protocols that the schedule runs.
     pub routines: Vec<Routine<'a>>,
     /// What the connections to Redis servers are called, in the order of the text.
@@ -110,10 +110,22 @@ impl Key {
     }
 }
 
+/// A script that is sent.
+pub(super) struct Script {
+    /// The scenario's name for it.
+    pub name: String,
+    /// What the name is made of that it has in the test.
+    pub spoken: String,
+    /// As it is sent.
+    pub source: String,
+}
+
 /// A client, or the operator.
 pub(super) struct Part<'a> {
     /// The client's name, or `operator`.
     pub name: &'a str,
+    /// What the name is made of that it has in the test.
+    pub spoken: String,
     /// What is done, in order.
     pub moves: Vec<Move<'a>>,
 }
@@ -311,7 +323,11 @@ impl<'a> Plan<'a> {
             } else {
                 source
             };
-            plan.scripts.push((name, source));
+            plan.scripts.push(Script {
+                spoken: name.clone(),
+                name,
+                source,
+            });
         }
         if moves_clock {
             plan.keys.push(CLOCK_KEY.as_bytes().to_vec());
@@ -538,11 +554,13 @@ impl<'a> Builder<'a> {
         for client in &setup.clients {
             parts.push(Part {
                 name: &client.name,
+                spoken: client.name.clone(),
                 moves: Vec::new(),
             });
         }
         parts.push(Part {
             name: OPERATOR,
+            spoken: OPERATOR.to_owned(),
             moves: Vec::new(),
         });
         let start = timeline.moment(0).world;

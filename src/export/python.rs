@@ -5,6 +5,7 @@ use crate::sim::database::{Statement, Value as SqlValue};
 
 use super::claim::Replies;
 use super::layout::{Code as Laid, Style, leaf, list};
+use super::names::Reserved;
 use super::plan::{OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Routine, Send, Shape};
@@ -22,7 +23,7 @@ use super::{Options, Refusal};
 ///
 /// # Errors
 /// What the language cannot do.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
+pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
     super::walk::print(plan, options, &Python)
 }
 
@@ -181,6 +182,12 @@ impl Language for Python {
         ]
     }
 
+    fn reserved(&self) -> Reserved {
+        Reserved {
+            words: KEYWORDS,
+            beginnings: &["test", "setup", "teardown", "pytest"],
+        }
+    }
     fn variable(&self, name: &str) -> String {
         variable(name)
     }
@@ -214,7 +221,7 @@ impl Language for Python {
         );
         let given = given.into_iter();
         let given = given.chain(routine.given.iter().map(|name| variable(name)));
-        let open = format!("def {}(", variable(&routine.protocol.name));
+        let open = format!("def {}(", variable(&routine.name));
         walk.line(0, "");
         walk.line(0, "");
         walk.code(indent, &list(open, given.map(leaf).collect(), "):"));

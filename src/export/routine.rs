@@ -23,6 +23,8 @@ pub(super) fn is_sent_first(body: &[Code<'_>], name: &str) -> bool {
 pub(super) struct Routine<'a> {
     /// The protocol.
     pub protocol: &'a Protocol,
+    /// What the name is made of that it has in the test.
+    pub name: String,
     /// What it does.
     pub code: Vec<Code<'a>>,
     /// The variables that it is given: `me` and the parameters that it mentions, in the order in which it does.
@@ -226,6 +228,7 @@ impl<'a> Routine<'a> {
         trim(&mut code, true);
         let mut routine = Routine {
             protocol,
+            name: protocol.name.clone(),
             code,
             given: Vec::new(),
             stores: Vec::new(),

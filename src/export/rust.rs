@@ -6,6 +6,7 @@ use crate::sim::event::Value;
 
 use super::claim::Replies;
 use super::layout::{Code as Laid, Style, leaf, list};
+use super::names::Reserved;
 use super::plan::{Move, OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Code, Routine, Send, Shape, is_sent_first};
@@ -22,12 +23,12 @@ use super::{Options, Refusal};
 ///
 /// # Errors
 /// What the language cannot do.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
+pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
     let mut replies = Vec::new();
     for routine in &plan.routines {
         super::routine::assigned_in(&routine.code, &mut replies);
     }
-    let numbers = numbers(plan);
+    let numbers = numbers(&plan);
     super::walk::print(plan, options, &Rust { replies, numbers })
 }
 
@@ -195,6 +196,12 @@ impl Language for Rust {
         vec![("test", snake(&short(plan.title())))]
     }
 
+    fn reserved(&self) -> Reserved {
+        Reserved {
+            words: KEYWORDS,
+            beginnings: &[],
+        }
+    }
     fn variable(&self, name: &str) -> String {
         variable(name)
     }
@@ -229,7 +236,7 @@ impl Language for Rust {
             leaf(format!("{}: {kind}", variable(name)))
         });
         let given = std::iter::once(leaf("steps: Steps")).chain(given).collect();
-        let open = format!("async fn {}(", variable(&routine.protocol.name));
+        let open = format!("async fn {}(", variable(&routine.name));
         walk.line(0, "");
         let doc = "/// One attempt, request by request; each is sent when the schedule says so.";
         walk.line(indent, doc);
@@ -586,7 +593,8 @@ fn numbers(plan: &Plan<'_>) -> Vec<String> {
 
 const KEYWORDS: &str = " as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod \
     move mut pub ref return self static struct super trait true type unsafe use where while abstract become box do final macro \
-    override priv try typeof unsized virtual yield gen steps notes operator expected paid sales stock least left tokens sold ";
+    override priv try typeof unsized virtual yield gen steps notes operator expected paid sales stock least left tokens sold main drop u8 u16 u32 u64 i8 i16 \
+    i32 i64 f32 f64 usize isize bool char str std core alloc ";
 
 /// A variable's name in Rust.
 fn variable(name: &str) -> String {

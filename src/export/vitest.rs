@@ -5,6 +5,7 @@ use crate::sim::database::{Statement, Value as SqlValue};
 
 use super::claim::Replies;
 use super::layout::{Code as Laid, leaf, list};
+use super::names::Reserved;
 use super::plan::{OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Code, Routine, Send, Shape};
@@ -22,7 +23,7 @@ use super::{Options, Refusal};
 ///
 /// # Errors
 /// What the language cannot do.
-pub(super) fn print(plan: &Plan<'_>, options: Options) -> Result<String, Refusal> {
+pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
     super::walk::print(plan, options, &JavaScript)
 }
 
@@ -177,6 +178,12 @@ impl Language for JavaScript {
         &TABLES
     }
 
+    fn reserved(&self) -> Reserved {
+        Reserved {
+            words: KEYWORDS,
+            beginnings: &[],
+        }
+    }
     fn variable(&self, name: &str) -> String {
         variable(name)
     }
@@ -213,7 +220,7 @@ impl Language for JavaScript {
         given.extend(routine.handed(&[], ["", "gateway", "sales", "", ""]));
         given.extend(routine.given.iter().map(|name| variable(name)));
         let doc = "/** One attempt, request by request; each is sent when the schedule says so. */";
-        let open = format!("function* {}(", variable(&routine.protocol.name));
+        let open = format!("function* {}(", variable(&routine.name));
         walk.line(0, "");
         walk.line(indent, doc);
         walk.code(
@@ -588,7 +595,8 @@ fn lists_of_replies(walk: &mut Walk<'_, '_>, indent: usize, name: &str, replies:
 
 const KEYWORDS: &str = " await break case catch class const continue default delete do else export extends false finally for \
     function if import in instanceof new null return static super switch this throw true try typeof var void while with yield let \
-    clock inbox redis mysql gateway sales rows row value error step test base seen everybody operator latch replies left paid stock least sorted ";
+    clock inbox redis mysql gateway sales rows row value error step test base seen everybody operator latch replies left paid stock least sorted enum implements \
+    interface package private protected public eval arguments undefined null async ";
 
 /// A variable's name in JavaScript.
 fn variable(name: &str) -> String {

@@ -12,6 +12,7 @@ use crate::sorted::SortedMap;
 
 use super::claim::{Claim, Evidence, Replies};
 use super::layout::{Code as Laid, Style, laid_out, leaf, list};
+use super::names::{self, Reserved};
 use super::plan::{CLOCK_KEY, FinalKey, Key, Move, Part, Plan, Seen, Waits};
 use super::request::{Call, plain_number};
 use super::routine::{ByClock, Code, Is, NO_REPLY, Routine, Send, Shape, Test, outliving};
@@ -256,6 +257,8 @@ pub(super) trait Language {
         Vec::new()
     }
 
+    /// What names of the scenario are not to be.
+    fn reserved(&self) -> Reserved;
     /// A name of the scenario as a variable.
     fn variable(&self, name: &str) -> String;
     /// A latch's name.
@@ -443,26 +446,32 @@ pub(super) struct Walk<'p, 'a> {
 /// # Errors
 /// What the language cannot do.
 pub(super) fn print(
-    plan: &Plan<'_>,
+    mut plan: Plan<'_>,
     options: Options,
     language: &dyn Language,
 ) -> Result<String, Refusal> {
-    if let Some(refusal) = language.refusal(plan) {
+    if let Some(refusal) = language.refusal(&plan) {
         return Err(refusal);
     }
-    let mut walk = Walk {
-        plan,
-        options,
-        language,
-        out: String::new(),
-        tokens_are_named: false,
-        parts: Vec::new(),
-    };
-    walk.template(language.tables().template);
+    let file = Walk::new(&plan, options, language).lines();
+    names::tell_apart(&mut plan, language, &file)?;
+    let mut walk = Walk::new(&plan, options, language);
+    walk.template();
     Ok(language.finished(walk.out))
 }
 
-impl<'p> Walk<'p, '_> {
+impl<'p, 'a> Walk<'p, 'a> {
+    fn new(plan: &'p Plan<'a>, options: Options, language: &'p dyn Language) -> Walk<'p, 'a> {
+        Walk {
+            plan,
+            options,
+            language,
+            out: String::new(),
+            tokens_are_named: false,
+            parts: Vec::new(),
+        }
+    }
+
     /// A line; an empty one is not indented.
     pub fn line(&mut self, indent: usize, text: &str) {
         push_line(&mut self.out, indent, text);
@@ -493,11 +502,15 @@ impl<'p> Walk<'p, '_> {
         self.code(indent, &laid_phrase(phrase, words));
     }
 
-    fn template(&mut self, text: &'p str) {
+    /// The lines of the file's text that this test has.
+    fn lines(&self) -> Vec<Line<'static>> {
+        let text = self.language.tables().template;
+        lines(text, &|name| self.is_true(name), &self.servers())
+    }
+
+    fn template(&mut self) {
         let words = self.language.words(self.plan);
-        let servers = self.servers();
-        let all = lines(text, &|name| self.is_true(name), &servers);
-        for line in all {
+        for line in self.lines() {
             match line {
                 Line::Text(line) => self.line(0, &with_words(&line, &words)),
                 Line::Insert(name, indent) => self.insert(indent, name),
@@ -706,8 +719,8 @@ impl<'p> Walk<'p, '_> {
             "title" => self.title(),
             "header" => self.header(),
             "scripts" => {
-                for (name, source) in &plan.scripts {
-                    language.script(self, indent, name, source);
+                for script in &plan.scripts {
+                    language.script(self, indent, &script.spoken, &script.source);
                 }
             }
             "settings" => self.settings(indent),
@@ -877,7 +890,8 @@ impl<'p> Walk<'p, '_> {
             who,
             redis: &self.server(place),
         };
-        let call = Call::of(request);
+        let request = names::with_scripts(request, self.plan);
+        let call = Call::of(&request);
         self.language.call(&call, shape, indent, asker)
     }
 
@@ -1001,10 +1015,10 @@ impl<'p> Walk<'p, '_> {
 
     fn part(&mut self, indent: usize, part: &Part<'_>) {
         let language = self.language;
-        let name = language.part_name(part.name);
+        let name = language.part_name(&part.spoken);
         let me = match part.is_operator() {
             true => language.latch("operator"),
-            false => language.variable(part.name),
+            false => language.variable(&part.spoken),
         };
         self.line(0, "");
         let inside = language.part(self, indent, part, [&name, &me]);
@@ -1183,11 +1197,7 @@ impl<'p> Walk<'p, '_> {
             };
             given.push(leaf(language.given(parameter, value)));
         }
-        let protocol = list(
-            format!("{}(", language.function(&routine.protocol.name)),
-            given,
-            ")",
-        );
+        let protocol = list(format!("{}(", language.function(&routine.name)), given, ")");
         let [open, close] = language.tables().phrases.runs;
         let open = filled(open, &[("me", client)]);
         self.code(indent, &list(open, vec![protocol], close));
