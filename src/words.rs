@@ -1,5 +1,7 @@
 //! Numbers and bytes as the page writes them.
 
+use crate::sim::setup::Setup;
+
 /// Seconds with three digits, `10.001`: the axis and the clock.
 pub fn seconds(milliseconds: u64) -> String {
     let rest = (milliseconds % 1000 + 1000).to_string();
@@ -48,6 +50,18 @@ pub fn sentence(words: &str) -> String {
     letters.next().map_or_else(String::new, |first| {
         first.to_ascii_uppercase().to_string() + letters.as_str()
     })
+}
+
+/// The same for what may begin with a name or a key of the scenario, which stays as it is written.
+pub fn sentence_of(setup: &Setup, words: &str) -> String {
+    let end = words.find(|letter: char| !letter.is_ascii_alphabetic());
+    let (first, rest) = words.split_at(end.unwrap_or(words.len()));
+    let is_a_word = rest.is_empty() || rest.starts_with([' ', ',', '\'']);
+    let is_a_name = setup.clients.iter().any(|client| client.name == first);
+    match is_a_word && !is_a_name {
+        true => sentence(words),
+        false => words.to_string(),
+    }
 }
 
 #[cfg(test)]

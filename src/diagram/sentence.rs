@@ -6,12 +6,13 @@ use crate::sim::action::{ClientId, ClockOf, LatchPoint, Who};
 use crate::sim::event::{BeliefEnd, Server};
 use crate::sim::setup::Setup;
 use crate::sim::time::in_words;
+use crate::words::sentence_of;
 
 use super::part::{
     Ended, Fate, Fault, Holder, KeyMark, Kind, Lane, LatchChange, LeaseEnd, Part, PartId, Run,
     TokenPlace, Way,
 };
-use super::words::{capital, client, compensates, label, percent, point, rows_in_words, somebody};
+use super::words::{client, compensates, label, percent, point, rows_in_words, somebody};
 use super::{Diagram, lane_name};
 
 impl Diagram {
@@ -47,48 +48,57 @@ pub(super) struct Teller<'a> {
 impl Teller<'_> {
     /// What a part tells, without its end and without a full stop.
     pub(super) fn told(&self, part: &Part) -> String {
-        capital(&match &part.kind {
-            Kind::Lease { .. } | Kind::LeaseEnded { .. } | Kind::Renewed { .. } => self.lease(part),
-            Kind::Belief { .. }
-            | Kind::Gap { .. }
-            | Kind::Deadline { .. }
-            | Kind::BeliefEnded { .. } => self.belief(part),
-            Kind::Request { .. }
-            | Kind::Reply { .. }
-            | Kind::Delivery { .. }
-            | Kind::Call { .. }
-            | Kind::More(_)
-            | Kind::Message { .. }
-            | Kind::Wait { .. } => self.message(&part.kind),
-            Kind::Paused { .. }
-            | Kind::Latch { .. }
-            | Kind::Crashed { .. }
-            | Kind::Sleep { .. }
-            | Kind::Woke(_)
-            | Kind::Run(..)
-            | Kind::Vote { .. }
-            | Kind::Sold { .. } => self.client(&part.kind),
-            Kind::Carry { client, token } => format!("{} had token {token}", self.name(*client)),
-            Kind::Token {
-                client,
-                token,
-                place,
-            } => self.token(*client, *token, *place, &part.label),
-            Kind::Key {
-                who,
-                key,
-                counter,
-                how,
-                value,
-            } => self.key(*who, key, *counter, *how, value.as_deref()),
-            Kind::Write { because, .. } => because.trim_end_matches('.').to_string(),
-            Kind::Read { .. }
-            | Kind::Transaction { .. }
-            | Kind::Charge { .. }
-            | Kind::Refund { .. } => self.server(&part.kind),
-            Kind::Fault(fault) => fault_told(self.setup, fault, &lane_name(self.setup, part.lane)),
-            Kind::Refused { why } => format!("the action was not possible: {why}"),
-        })
+        sentence_of(
+            self.setup,
+            &match &part.kind {
+                Kind::Lease { .. } | Kind::LeaseEnded { .. } | Kind::Renewed { .. } => {
+                    self.lease(part)
+                }
+                Kind::Belief { .. }
+                | Kind::Gap { .. }
+                | Kind::Deadline { .. }
+                | Kind::BeliefEnded { .. } => self.belief(part),
+                Kind::Request { .. }
+                | Kind::Reply { .. }
+                | Kind::Delivery { .. }
+                | Kind::Call { .. }
+                | Kind::More(_)
+                | Kind::Message { .. }
+                | Kind::Wait { .. } => self.message(&part.kind),
+                Kind::Paused { .. }
+                | Kind::Latch { .. }
+                | Kind::Crashed { .. }
+                | Kind::Sleep { .. }
+                | Kind::Woke(_)
+                | Kind::Run(..)
+                | Kind::Vote { .. }
+                | Kind::Sold { .. } => self.client(&part.kind),
+                Kind::Carry { client, token } => {
+                    format!("{} had token {token}", self.name(*client))
+                }
+                Kind::Token {
+                    client,
+                    token,
+                    place,
+                } => self.token(*client, *token, *place, &part.label),
+                Kind::Key {
+                    who,
+                    key,
+                    counter,
+                    how,
+                    value,
+                } => self.key(*who, key, *counter, *how, value.as_deref()),
+                Kind::Write { because, .. } => because.trim_end_matches('.').to_string(),
+                Kind::Read { .. }
+                | Kind::Transaction { .. }
+                | Kind::Charge { .. }
+                | Kind::Refund { .. } => self.server(&part.kind),
+                Kind::Fault(fault) => {
+                    fault_told(self.setup, fault, &lane_name(self.setup, part.lane))
+                }
+                Kind::Refused { why } => format!("the action was not possible: {why}"),
+            },
+        )
     }
 
     fn name(&self, id: ClientId) -> &str {

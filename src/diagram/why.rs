@@ -25,7 +25,10 @@ impl Diagram {
             .collect();
         causes.dedup();
         causes.drain(..causes.len().saturating_sub(MOST_CAUSES));
-        causes.push((found.action, super::words::capital(&found.because)));
+        causes.push((
+            found.action,
+            crate::words::sentence_of(setup, &found.because),
+        ));
         causes
     }
 }

@@ -7,6 +7,7 @@ use crate::sim::event::{BeliefEnd, Server};
 use crate::sim::setup::Setup;
 use crate::sim::store::KeyState;
 use crate::timeline::Entry;
+use crate::words::sentence_of;
 
 use super::part::{KeyMark, LatchChange, LeaseEnd, WriteVerdict};
 
@@ -259,7 +260,7 @@ pub(super) fn unjudged(setup: &Setup, who: Who, write: &WriteFact) -> String {
     };
     format!(
         "{} wrote {rows} of {}{when}.",
-        capital(somebody(setup, who)),
+        sentence_of(setup, somebody(setup, who)),
         write.table
     )
 }

@@ -923,7 +923,7 @@ fn says_draws(setup: &Setup, client: ClientId) -> bool {
 /// The lock that a step asks for: one of its clauses says that the client then holds it.
 fn lock_asked_for(setup: &Setup, client: ClientId, step: usize) -> Option<Vec<u8>> {
     let step = setup.steps_of(client).get(step)?;
-    setup.locks_of(client, step).next().map(<[u8]>::to_vec)
+    setup.lock_asked_for(client, step).map(<[u8]>::to_vec)
 }
 
 /// Whether the clause that took the reply says that the client holds the lock.
@@ -1012,7 +1012,7 @@ fn needs(property: Property) -> &'static str {
             "It takes two different tokens, drawn for two locks taken one after the other."
         }
         Property::LiveHolderNotFenced => {
-            "It takes a fenced write under a live lease on a row that stores a token from somebody else."
+            "It takes a fenced write under a live lease on a row that stores the token of another taking of the lock."
         }
         Property::TokensUnique => "It takes two tokens to be handed out.",
         Property::OwnerOnly => {

@@ -243,11 +243,11 @@ impl StockMemory {
                 let name = name_of(setup, *client);
                 match balance {
                     1.. => format!(
-                        "{name} took {} that it did not sell",
+                        "{name} took {} more than it sold",
                         units(balance.unsigned_abs(), "", "").trim_end()
                     ),
                     _ => format!(
-                        "{name} sold {} that it did not take",
+                        "{name} sold {} more than it took",
                         units(balance.unsigned_abs(), "", "").trim_end()
                     ),
                 }

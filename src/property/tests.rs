@@ -402,7 +402,7 @@ fn writes_count_when_they_are_committed() {
         property,
         clients,
         &format!("{written}; A> ROLLBACK"),
-        "broken: 1 unit was sold, and the stock is what it was: A sold 1 unit that it did not take.",
+        "broken: 1 unit was sold, and the stock is what it was: A sold 1 unit more than it took.",
     );
     assert!(play(ALL_ROLES, clients, written).ledger.is_empty());
     assert!(
@@ -772,7 +772,7 @@ fn stock_and_sales() {
         property,
         "A: lost-update sku=sku-1; B: lost-update sku=sku-1 x2",
         "A read; B read; B write; B read; B write; A write",
-        "broken: 3 units were sold, and the stock is lower by 1: A sold 2 units that it did not take.",
+        "broken: 3 units were sold, and the stock is lower by 1: A sold 2 units more than it took.",
     );
     check(
         property,
@@ -785,7 +785,7 @@ fn stock_and_sales() {
         property,
         "A: pay sku=sku-1 order=o",
         "A charge; lose A write",
-        "broken: 0 units were sold, and the stock is lower by 1: A took 1 unit that it did not sell.",
+        "broken: 0 units were sold, and the stock is lower by 1: A took 1 unit more than it sold.",
     );
     // Between the write and its reply.
     check(

@@ -128,15 +128,26 @@ impl Setup {
         client: ClientId,
         step: &'a Step,
     ) -> impl Iterator<Item = &'a [u8]> {
-        let parameters = self.clients.get(client.0).map(|it| &it.parameters);
-        step.locks().filter_map(move |lock| match lock {
-            Argument::Literal(key) => Some(key.as_slice()),
-            Argument::Variable(name) => match parameters?.get(name)? {
-                Value::Text(key) => Some(key.as_slice()),
+        step.locks()
+            .filter_map(move |lock| self.key_named(client, lock))
+    }
+
+    /// The lock that a step asks for when this client takes it, whether its reply is the whole answer (`holds`) or one server's vote.
+    pub fn lock_asked_for<'a>(&'a self, client: ClientId, step: &'a Step) -> Option<&'a [u8]> {
+        let vote = || step.votes().find_map(|lock| self.key_named(client, lock));
+        self.locks_of(client, step).next().or_else(vote)
+    }
+
+    /// A key that is written out, or by one of the client's parameters.
+    fn key_named<'a>(&'a self, client: ClientId, key: &'a Argument) -> Option<&'a [u8]> {
+        match key {
+            Argument::Literal(key) => Some(key),
+            Argument::Variable(name) => match self.clients.get(client.0)?.parameters.get(name)? {
+                Value::Text(key) => Some(key),
                 _ => None,
             },
             _ => None,
-        })
+        }
     }
 
     /// The server's name; `store` where the scenario names none.

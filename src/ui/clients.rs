@@ -893,8 +893,11 @@ fn add_client(desk: Desk) -> AnyView {
     let chosen = RwSignal::new(None::<String>);
     let choose = move |event| chosen.set(Some(event_target_value(&event)));
     effect(move || {
-        offer.with(|offer| offer.here.len() + offer.from_library.len());
-        let Some(chosen) = chosen.get() else { return };
+        let first =
+            offer.with(|offer| offer.here.iter().chain(&offer.from_library).next().cloned());
+        let Some(chosen) = chosen.get().or(first) else {
+            return;
+        };
         request_animation_frame(move || {
             if let Some(select) = protocol.get_untracked() {
                 select.set_value(&chosen);

@@ -233,7 +233,7 @@ fn said_by(session: &Session, place: usize, entry: &Entry) -> Option<Said> {
         false => entry.answer(),
     };
     let (mut answer, is_error) = match (entry.refusal(), given) {
-        (Some(why), _) => (words::sentence(why), true),
+        (Some(why), _) => (words::sentence_of(session.setup(), why), true),
         (None, Some(answer)) => (answer.print_long(), answer.is_error()),
         (None, None) => ("waits …".to_string(), false),
     };

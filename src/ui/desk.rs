@@ -141,6 +141,11 @@ impl Desk {
         self.session.with_untracked(look)
     }
 
+    /// With a capital at the front, unless it begins with a name.
+    pub fn sentence(self, words: &str) -> String {
+        self.look(|session| words::sentence_of(session.setup(), words))
+    }
+
     /// Does what the user asks, and tells what came of it.
     pub fn send(self, msg: Msg) {
         if matches!(msg, Msg::Open { .. } | Msg::SwitchBranch(_)) {
@@ -158,7 +163,7 @@ impl Desk {
             match why {
                 None => self.tell(self.look(where_it_stands), false, false),
                 Some(why) if before.1.as_ref() != Some(&why) => {
-                    self.tell(words::sentence(&why), false, false);
+                    self.tell(self.sentence(&why), false, false);
                 }
                 Some(_) => {}
             }

@@ -13,6 +13,8 @@ use crate::session::{Msg, Session};
 pub struct Guide {
     stops: Vec<Stop>,
     at: usize,
+    /// The text that it speaks of.
+    of: String,
 }
 
 /// A sentence, and what takes one on from it.
@@ -47,6 +49,16 @@ pub fn why(desk: Desk, found: &Break) {
     begin(desk, stops.collect());
 }
 
+/// One sentence or several over the picture, until they are closed.
+pub fn tell(desk: Desk, words: String) {
+    let cursor = desk.look(Session::cursor);
+    let stop = Stop {
+        words,
+        on: On::Next(cursor),
+    };
+    begin(desk, vec![stop]);
+}
+
 /// The first visit's tour, which begins before the write that breaks the first story's claims.
 pub fn tour(desk: Desk) {
     let cursor = desk.look(Session::cursor);
@@ -58,7 +70,7 @@ pub fn tour(desk: Desk) {
         desk,
         vec![
             stop(
-                "A took the lock and stalled. Its lease lapsed, and B took the lock and wrote. Now A is awake, believes that it still holds the \
+                "Latchkey is a playground for distributed locks, and this is the middle of a story: A took the lock and stalled. Its lease lapsed, and B took the lock and wrote. Now A is awake, believes that it still holds the \
                  lock, and is about to write: press Step A, below or on its card.",
                 On::Cursor(cursor + 1),
             ),
@@ -84,7 +96,8 @@ fn begin(desk: Desk, stops: Vec<Stop>) {
         .filter(|guide| guide.is_at(On::Why));
     let rest = rest.map_or(Vec::new(), |guide| guide.stops[guide.at + 1..].to_vec());
     let stops = stops.into_iter().chain(rest).collect();
-    go_to(desk, Guide { stops, at: 0 });
+    let of = desk.look(Session::text);
+    go_to(desk, Guide { stops, at: 0, of });
 }
 
 impl Guide {
@@ -124,6 +137,18 @@ pub fn follow(desk: Desk) {
     effect(move || {
         if done.get() {
             walk(desk, 1);
+        }
+    });
+    // Of another text, or a branch, it would say what is not so.
+    let is_of_another = Memo::new(move || {
+        let of = desk
+            .guide
+            .with(|guide| guide.as_ref().map(|guide| guide.of.clone()));
+        of.is_some_and(|of| desk.session.with(Session::text) != of)
+    });
+    effect(move || {
+        if is_of_another.get() {
+            desk.guide.set(None);
         }
     });
 }

@@ -38,7 +38,14 @@ pub fn header(desk: Desk) -> AnyView {
                     <span class="masthead__name">{move || title.get()}</span>
                     {move || mark(standing.get()).map(|mark| view! { <span class="chip">{mark}</span> })}
                 </button>
-                <span class="masthead__lesson" title=move || lesson.get()>{move || prose(&lesson.get())}</span>
+                <button
+                    type="button"
+                    class="masthead__lesson"
+                    title="Read all of it over the picture"
+                    on:click=move |_| super::guide::tell(desk, lesson.get_untracked())
+                >
+                    {move || prose(&lesson.get())}
+                </button>
             </div>
             {if desk.embedded { full_page(desk) } else { tools(desk) }}
         </header>

@@ -63,6 +63,12 @@ pub fn view() -> AnyView {
             "Nothing moves by itself: you decide which client takes its next step, who is paused, and when the clock advances. "
             "What you do is written into the text, and the text is the link that you share."
         </p>
+        <h3 class="help__title">"To read"</h3>
+        <p class="help__note">
+            <a class="link" href="SCENARIOS.md" target="_blank">"The scenario text"</a>", all of it, by example and by rule. "
+            <a class="link" href="DATABASE.md" target="_blank">"The database"</a>" and how it differs from real ones. "
+            <a class="link" href="EXPORTS.md" target="_blank">"Tests for real servers"</a>" from a scenario."
+        </p>
         <h3 class="help__title">"Keys"</h3>
         <dl class="help">{keys.collect_view()}</dl>
         <p class="help__note">"Keys rest while a field, a button or the slider has the focus."</p>

@@ -117,26 +117,38 @@ fn row_of(session: &Session, entry: &LedgerEntry) -> Row {
         Who::Client(client) => session.client_name(client).to_string(),
         Who::Operator => "operator".to_string(),
     };
-    let statement = session
-        .timeline()
-        .entries()
-        .get(entry.action)
-        .and_then(|played| match &played.action {
-            Action::Step { client, step } | Action::LoseReply { client, step } => Some(
-                session
-                    .protocol_of(*client)?
-                    .steps
-                    .get(*step)?
-                    .label
-                    .clone(),
-            ),
-            _ => None,
-        });
+    let statement = label_of(session, entry).unwrap_or_else(|| "console".to_string());
     Row {
         entry: entry.clone(),
         name,
-        statement: statement.unwrap_or_else(|| "console".to_string()),
+        statement,
     }
+}
+
+/// The label of the step that wrote: the writer's latest request, which may have waited until somebody else acted. `None`: it was typed
+/// at a console.
+fn label_of(session: &Session, entry: &LedgerEntry) -> Option<String> {
+    let Who::Client(writer) = entry.who else {
+        return None;
+    };
+    let entries = session.timeline().entries();
+    let played = entries.get(..=entry.action)?.iter().rev();
+    let step = played
+        .map(|played| &played.action)
+        .find_map(|action| match action {
+            Action::Step { client, step }
+            | Action::LoseReply { client, step }
+            | Action::Delay { client, step, .. }
+            | Action::Deliver { client, step }
+                if *client == writer =>
+            {
+                Some(Some(*step))
+            }
+            Action::Command { who, .. } if *who == entry.who => Some(None),
+            _ => None,
+        })??;
+    let protocol = session.protocol_of(writer)?;
+    Some(protocol.steps.get(step)?.label.clone())
 }
 
 fn draw(desk: Desk, row: Row) -> AnyView {
@@ -165,7 +177,7 @@ fn draw(desk: Desk, row: Row) -> AnyView {
             <span></span>
             {verdict_of(&entry)}
             <span class="write__conditions">{entry.conditions.iter().map(condition).collect_view()}</span>
-            <p class="write__why">{prose(&words::sentence(&entry.because))}</p>
+            <p class="write__why">{prose(&desk.sentence(&entry.because))}</p>
         </li>
     }
     .into_any()

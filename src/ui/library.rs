@@ -24,17 +24,28 @@ pub fn view(desk: Desk) -> AnyView {
         }
     }
     let challenges = library::challenges();
-    let challenges = challenges
-        .iter()
-        .map(|story| entry(desk, number_of(story), None, story, &titles))
-        .collect_view();
     let sought = RwSignal::new(String::new());
     let shown = move || {
         let sought = sought.get();
         let groups = groups.iter();
-        groups
+        let stories: Vec<AnyView> = groups
             .filter_map(|(number, parts)| group(desk, number, parts, &titles, &sought))
-            .collect_view()
+            .collect();
+        let challenges = challenges.iter().filter(|story| has_words(story, &sought));
+        let challenges: Vec<AnyView> = challenges
+            .map(|story| entry(desk, number_of(story), None, story, &titles))
+            .collect();
+        let nothing = stories.is_empty() && challenges.is_empty();
+        let nothing =
+            nothing.then(|| view! { <p class="stories__none">"No story has all these words."</p> });
+        let heading = (!challenges.is_empty())
+            .then(|| view! { <h3 class="stories__title">"Challenges"</h3> });
+        view! {
+            <ol class="stories">{stories.into_any()}</ol>
+            {heading}
+            <ul class="stories">{challenges.into_any()}</ul>
+            {nothing}
+        }
     };
     let id = fresh_id();
     view! {
@@ -46,9 +57,7 @@ pub fn view(desk: Desk) -> AnyView {
             autocomplete="off"
             on:input=move |event| sought.set(event_target_value(&event).to_ascii_lowercase())
         />
-        <ol class="stories">{shown}</ol>
-        <h3 class="stories__title">"Challenges"</h3>
-        <ul class="stories">{challenges}</ul>
+        {shown}
         {new.draw(desk)}
     }
     .into_any()

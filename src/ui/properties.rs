@@ -29,20 +29,35 @@ pub fn properties(desk: Desk) -> AnyView {
     }
 }
 
-/// How many properties are broken, hold, and have not been put to the test.
+/// How many properties are broken, hold, and have not been put to the test. What nobody claims, as no lock with a deadline can promise
+/// it, counts by itself where it is broken: the others may all be right.
 pub fn tally(desk: Desk) -> AnyView {
     let counts = desk.read(|session| {
-        let mut counts = [0; 3];
-        for (_, verdict) in session.verdicts() {
-            counts[rank(&verdict) as usize] += 1;
+        let mut counts = [0; 4];
+        for (property, verdict) in session.verdicts() {
+            let is_broken = matches!(verdict, Verdict::Broken(_));
+            let place = match is_broken && claim_of(session, property) == UNCLAIMED {
+                true => 3,
+                false => rank(&verdict) as usize,
+            };
+            counts[place] += 1;
         }
         counts
     });
     let show = move || {
-        let [broken, hold, untested] = counts.get();
+        let [broken, hold, untested, unclaimed] = counts.get();
+        let unclaimed = (unclaimed > 0).then(|| {
+            one_count(
+                "tally tally--untested",
+                "rejected",
+                unclaimed,
+                " broken, as nobody promises it",
+            )
+        });
         view! {
             {one_count(if broken > 0 { "tally tally--broken" } else { "tally tally--untested" }, "rejected", broken, " broken")}
             {one_count("tally tally--holds", "accepted", hold, " hold")}
+            {unclaimed}
             {one_count("tally tally--untested", "untested", untested, " not tested")}
         }
     };
@@ -85,6 +100,9 @@ fn rows_of(session: &Session) -> Vec<(Key, Row)> {
         .collect()
 }
 
+/// What is said of a property that no lock with a deadline can promise, unless somebody does.
+const UNCLAIMED: &str = "nobody claims this";
+
 /// Whether a protocol that somebody runs claims the property.
 fn claim_of(session: &Session, property: Property) -> &'static str {
     let setup = session.setup();
@@ -98,7 +116,7 @@ fn claim_of(session: &Session, property: Property) -> &'static str {
             .any(|protocol| protocol.claims.contains(&property)),
     ) {
         (_, true) => "claimed",
-        (Property::OneBeliever, false) => "nobody claims this",
+        (Property::OneBeliever, false) => UNCLAIMED,
         _ => "",
     }
 }
@@ -136,7 +154,7 @@ fn draw(desk: Desk, row: Row) -> AnyView {
         <li class=class>
             <span title=title>{mark}</span>
             <span class="property__name">{words::sentence(property.sentence())}{claim}</span>
-            <p class="property__why">{prose(&words::sentence(&why))}{broken.map(|found| causes(desk, found))}</p>
+            <p class="property__why">{prose(&desk.sentence(&why))}{broken.map(|found| causes(desk, found))}</p>
         </li>
     }
     .into_any()
@@ -181,7 +199,7 @@ fn draw_mismatch(desk: Desk, mismatch: Mismatch) -> AnyView {
         _ => "The reply differs from the text".to_string(),
     };
     let why = match expected.as_str() {
-        "" => words::sentence(&got),
+        "" => desk.sentence(&got),
         expected => "The text expects ".to_string() + expected + ", the reply is " + &got,
     };
     view! {

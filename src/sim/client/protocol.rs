@@ -86,6 +86,14 @@ impl Step {
             _ => None,
         })
     }
+
+    /// The locks that it asks one server of several for: those that its clauses name in `votes for`.
+    pub fn votes(&self) -> impl Iterator<Item = &Argument> {
+        self.effects().filter_map(|effect| match effect {
+            Effect::Votes(key) => Some(key),
+            _ => None,
+        })
+    }
 }
 
 /// What is sent, and to whom.
