@@ -57,7 +57,9 @@ pub fn sentence_of(setup: &Setup, words: &str) -> String {
     let end = words.find(|letter: char| !letter.is_ascii_alphabetic());
     let (first, rest) = words.split_at(end.unwrap_or(words.len()));
     let is_a_word = rest.is_empty() || rest.starts_with([' ', ',', '\'']);
-    let is_a_name = setup.clients.iter().any(|client| client.name == first);
+    let clients = setup.clients.iter().map(|client| &client.name);
+    let servers = setup.servers.iter().map(|server| &server.name);
+    let is_a_name = clients.chain(servers).any(|name| name == first);
     match is_a_word && !is_a_name {
         true => sentence(words),
         false => words.to_string(),
