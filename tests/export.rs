@@ -332,6 +332,11 @@ fn what_cannot_be_exported_is_refused_with_a_reason() {
             "line 7: this reply tells the time of a real clock",
         ),
     ];
+    let impossible = format!("{head}  B write\n");
+    for format in [Format::Mermaid, Format::Svg, Format::Markdown] {
+        let got = exported(&impossible, format, Options::default()).unwrap_err();
+        assert!(got.starts_with("line 13: this is not possible: "), "{got}");
+    }
     for format in Format::ALL.into_iter().filter(|format| format.is_test()) {
         for (text, why) in &refused {
             let got = exported(text, format, Options::default()).unwrap_err();

@@ -22,3 +22,17 @@ fn the_example_of_the_manual_holds() {
         Ok(example().as_str())
     );
 }
+
+#[test]
+fn the_description_of_the_store_lists_its_commands() {
+    let description = include_str!("../REDIS.md");
+    let names: Vec<&str> = latchkey::sim::store::all_commands()
+        .map(|command| command.name)
+        .collect();
+    let (_, list) = description
+        .split_once(&format!("\n{} commands:\n\n", names.len()))
+        .expect("it counts them");
+    let (list, _) = list.split_once(".\n").expect("the list ends");
+    let listed: Vec<&str> = list.split(',').map(str::trim).collect();
+    assert_eq!(listed, names);
+}

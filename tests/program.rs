@@ -95,9 +95,9 @@ fn pin_writes_down_the_replies_and_how_it_ends() {
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), out);
     assert_eq!(run(&["check", &file]).2, 0);
     let refused = folder.file("refused.latchkey", &format!("{bare}  resume A\n"));
-    let (out, _, status) = run(&["pin", &refused]);
-    assert!(out.contains(":9:1: not possible: "), "{out}");
-    assert_eq!(status, 1);
+    let (out, err, status) = run(&["pin", &refused]);
+    assert!(err.contains(":9:1: not possible: "), "{err}");
+    assert_eq!((out.as_str(), status), ("", 1));
 }
 
 #[test]
@@ -128,14 +128,81 @@ fn check_says_what_differs_and_where() {
         format!("{right}: ok"),
         format!("{wrong}:7: expected nil, got OK"),
         format!("{wrong}:10: expected \"A-2\" no ttl, got \"A-1\" no ttl"),
+        "1 passed, 3 failed".to_owned(),
+    ];
+    assert_eq!(out.lines().collect::<Vec<_>>(), expected);
+    let expected = [
         format!(
             "{broken}:2:1: no block begins with `schedul` (did you mean `schedule`?): expected `option`, `server`, `replica`, `table`, `database`, `store`, `script`, `watch`, `protocol`, `client`, `schedule`, `expect` or `search`"
         ),
         format!("{missing}: cannot be read: No such file or directory (os error 2)"),
-        "1 passed, 3 failed".to_owned(),
     ];
-    assert_eq!(out.lines().collect::<Vec<_>>(), expected);
-    assert_eq!((err.as_str(), status), ("", 1));
+    assert_eq!(err.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(status, 1);
+}
+
+#[test]
+fn errors_of_a_text_are_no_results() {
+    let folder = Folder::new("errors");
+    let broken = folder.file("broken.latchkey", "client\n");
+    for arguments in [
+        ["check", &broken].as_slice(),
+        &["search", &broken],
+        &["format", &broken],
+        &["pin", &broken],
+        &["link", &broken],
+        &["export", &broken, "--to", "pytest"],
+    ] {
+        let (out, err, status) = run(arguments);
+        let wrong = format!("{broken}:1:7: the client's name is missing");
+        assert!(err.starts_with(&wrong), "{arguments:?}: {err}");
+        let result = match arguments[0] {
+            "check" => "0 passed, 1 failed\n",
+            _ => "",
+        };
+        assert_eq!((out.as_str(), status), (result, 1), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_cannot_work_is_warned_of() {
+    let folder = Folder::new("warnings");
+    let file = folder.file(
+        "warned.latchkey",
+        "watch lock a\n\nprotocol p\n  one: GTE k\n  two: SET b {me} NX\n    on OK: holds b\n\nclient A: p\n\nschedule\n  A one\n",
+    );
+    let warned = [
+        format!(
+            "{file}:4:8: warning: ERR unknown command 'GTE', with args beginning with: 'k' (did you mean `GET`?)"
+        ),
+        format!(
+            "{file}:5:8: warning: the client holds `b` and no `watch lock` line names that key: nothing is said of its holders"
+        ),
+    ];
+    for arguments in [
+        ["check", &file].as_slice(),
+        &["pin", &file],
+        &["export", &file, "--to", "pytest"],
+        &["export", &file, "--to", "mermaid"],
+    ] {
+        let (out, err, status) = run(arguments);
+        assert_eq!(err.lines().collect::<Vec<_>>(), warned, "{arguments:?}");
+        assert_eq!((out.is_empty(), status), (false, 0), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_file_that_checks_nothing_says_so() {
+    let folder = Folder::new("nothing");
+    let says = |name: &str, text: &str, verdict: &str| {
+        let file = folder.file(name, text);
+        let out = format!("{file}: {verdict}\n1 passed, 0 failed\n");
+        assert_eq!(run(&["check", &file]), (out, String::new(), 0));
+    };
+    let nothing = "nothing to check: it has no `schedule`, no `expect` and no `search`";
+    says("empty.latchkey", "", nothing);
+    says("client.latchkey", "client A\n", nothing);
+    says("expect.latchkey", "expect\n  key k: none\n", "ok");
 }
 
 #[test]
@@ -154,12 +221,12 @@ fn format_prints_or_writes() {
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), formatted);
     let broken = folder.file("b.latchkey", "client\n");
-    let (out, _, status) = run(&["format", &broken, "--write"]);
+    let (out, err, status) = run(&["format", &broken, "--write"]);
     assert!(
-        out.starts_with(&format!("{broken}:1:7: the client's name is missing")),
-        "{out}"
+        err.starts_with(&format!("{broken}:1:7: the client's name is missing")),
+        "{err}"
     );
-    assert_eq!(status, 1);
+    assert_eq!((out.as_str(), status), ("", 1));
     assert_eq!(std::fs::read_to_string(&broken).unwrap(), "client\n");
 }
 
@@ -230,6 +297,8 @@ fn help_and_version() {
             out.contains("Usage: latchkey COMMAND") && status == 0,
             "{out}"
         );
+        let lacks_servers = out.contains("built without the feature `servers`");
+        assert_eq!(lacks_servers, !cfg!(feature = "servers"), "{out}");
     }
     assert_eq!(
         run(&["--version"]).0,
@@ -251,13 +320,16 @@ fn export_prints_a_test_or_says_why_not() {
     let (out, _, status) = run(&["export", "--holds", "--to", "pytest", &right]);
     assert!(!out.contains("(\"A\", \"one\", \"OK\")"), "{out}");
     assert_eq!(status, 0);
-    let jumps = folder.file(
-        "jumps.latchkey",
-        &RIGHT.replace("  A one", "  clock of A +5ms\n  A one"),
+    let impossible = folder.file(
+        "impossible.latchkey",
+        &RIGHT.replace("  A one", "  resume A\n  A one"),
     );
-    let (out, err, status) = run(&["export", &jumps, "--to", "pytest"]);
-    assert_eq!((out.as_str(), status), ("", 1));
-    assert!(err.ends_with("cannot be exported to pytest: line 7: no real clock can be made to go wrong from a test\n"), "{err}");
+    for format in ["pytest", "mermaid", "svg", "markdown"] {
+        let (out, err, status) = run(&["export", &impossible, "--to", format]);
+        assert_eq!((out.as_str(), status), ("", 1));
+        let why = format!("cannot be exported to {format}: line 7: this is not possible: ");
+        assert!(err.contains(&why), "{err}");
+    }
     let wrong: [&[&str]; 5] = [
         &[],
         &[&right],

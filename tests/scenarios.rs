@@ -1,4 +1,5 @@
-//! Every scenario file, played to its end: each `=>`, each expectation and each search is as the text says. One test for each file, natively
+//! Every scenario file, played to its end: each `=>`, each expectation and each search is as the text says, and nothing is
+//! warned of. One test for each file, natively
 //! and in the browser; build.rs finds the files.
 
 use latchkey::scenario;
@@ -26,6 +27,10 @@ fn check(path: &str, text: &str) {
             .collect(),
     };
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    if let Ok(reading) = scenario::read(text) {
+        let warned = scenario::warnings(text, &reading);
+        assert!(warned.is_empty(), "{path}: {warned:?}");
+    }
     let canonical = scenario::format(text).unwrap_or_default();
     assert!(
         canonical == text,

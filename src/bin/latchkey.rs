@@ -89,7 +89,7 @@ fn run(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
         .iter()
         .any(|argument| *argument == "--help" || *argument == "-h");
     if wants_help || *command == "help" {
-        write!(console.out, "{}", HELP.replace("FORMATS", &formats()))?;
+        write!(console.out, "{}", help())?;
         return Ok(Outcome::Well);
     }
     match command.to_string_lossy().as_ref() {
@@ -140,7 +140,32 @@ fn read_file(path: &OsStr) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is not a text in UTF-8".to_owned())
 }
 
+/// Prints what is wrong with a text, beside the results: whoever keeps those in a file still sees it.
 fn report(console: &mut Console<'_>, path: &OsStr, errors: &[TextError]) -> io::Result<()> {
+    report_as("", console, path, errors)
+}
+
+/// Prints what can be read and cannot work.
+fn warn(
+    console: &mut Console<'_>,
+    path: &OsStr,
+    text: &str,
+    reading: &scenario::Reading,
+) -> io::Result<()> {
+    report_as(
+        "warning: ",
+        console,
+        path,
+        &scenario::warnings(text, reading),
+    )
+}
+
+fn report_as(
+    kind: &str,
+    console: &mut Console<'_>,
+    path: &OsStr,
+    errors: &[TextError],
+) -> io::Result<()> {
     let path = Path::new(path).display();
     for error in errors {
         let TextError {
@@ -151,11 +176,11 @@ fn report(console: &mut Console<'_>, path: &OsStr, errors: &[TextError]) -> io::
             ..
         } = error;
         match expected.as_str() {
-            "" => writeln!(console.out, "{path}:{line}:{column}: {message}")?,
+            "" => writeln!(console.err, "{path}:{line}:{column}: {kind}{message}")?,
             expected => {
                 writeln!(
-                    console.out,
-                    "{path}:{line}:{column}: {message}: expected {expected}"
+                    console.err,
+                    "{path}:{line}:{column}: {kind}{message}: expected {expected}"
                 )?;
             }
         }
@@ -197,22 +222,29 @@ fn check_file(file: &OsStr, console: &mut Console<'_>) -> io::Result<bool> {
     let text = match read_file(file) {
         Ok(text) => text,
         Err(why) => {
-            writeln!(console.out, "{path}: {why}")?;
+            writeln!(console.err, "{path}: {why}")?;
             return Ok(false);
         }
     };
-    let differences = match scenario::check(&text) {
-        Ok(differences) => differences,
+    let checked = scenario::read(&text).and_then(|reading| Ok((scenario::check(&text)?, reading)));
+    let (differences, reading) = match checked {
+        Ok(checked) => checked,
         Err(errors) => {
             report(console, file, &errors)?;
             return Ok(false);
         }
     };
+    warn(console, file, &text, &reading)?;
     for difference in &differences {
         writeln!(console.out, "{path}:{difference}")?;
     }
     if differences.is_empty() {
-        writeln!(console.out, "{path}: ok")?;
+        let is_bare = reading.schedule.is_empty() && reading.expectations.is_empty();
+        let verdict = match is_bare && reading.searches.is_empty() {
+            true => "nothing to check: it has no `schedule`, no `expect` and no `search`",
+            false => "ok",
+        };
+        writeln!(console.out, "{path}: {verdict}")?;
     }
     Ok(differences.is_empty())
 }
@@ -369,6 +401,11 @@ fn rewrite_file(
             return Ok(Outcome::Wrong);
         }
     };
+    if command == "pin"
+        && let Ok(reading) = scenario::read(&text)
+    {
+        warn(console, file, &text, &reading)?;
+    }
     if !into_the_file {
         write!(console.out, "{rewritten}")?;
         return Ok(Outcome::Well);
@@ -480,6 +517,18 @@ fn link_of_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<O
     Ok(Outcome::Well)
 }
 
+/// The help; a program that cannot `run` says so.
+fn help() -> String {
+    let help = HELP.replace("FORMATS", &formats());
+    match cfg!(feature = "servers") {
+        true => help,
+        false => help.replace(
+            "keys are made to lapse where the schedule lets time pass\n",
+            "keys are made to lapse where the schedule lets time pass (not in this program: it was\n                           built without the feature `servers`)\n",
+        ),
+    }
+}
+
 /// The formats, as the help lists them.
 fn formats() -> String {
     let line = |format: &Format| {
@@ -525,6 +574,7 @@ fn export_file(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Ou
             return Ok(Outcome::Wrong);
         }
     };
+    warn(console, file, &text, &reading)?;
     let timeline = play(&reading);
     match export(&text, &reading, &timeline, format, options) {
         Ok(test) => {

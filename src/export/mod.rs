@@ -196,6 +196,9 @@ pub fn export(
     format: Format,
     options: Options,
 ) -> Result<String, Refusal> {
+    if matches!(format, Format::Mermaid | Format::Svg | Format::Markdown) {
+        is_possible(reading, timeline)?;
+    }
     let plan = || plan::Plan::new(text, reading, timeline);
     Ok(match format {
         Format::Pytest => python::print(plan()?, options)?,
@@ -210,6 +213,17 @@ pub fn export(
         Format::Promela => promela::print(&model::model(reading)?),
         Format::Tla => tla::print(&model::model(reading)?, &words::snake(&reading.title)),
     })
+}
+
+/// Refuses a schedule with an action that is not possible; a picture would show the rest as if it were all.
+fn is_possible(reading: &Reading, timeline: &Timeline) -> Result<(), Refusal> {
+    for (line, entry) in reading.schedule.iter().zip(timeline.entries()) {
+        if let Some(why) = entry.refusal() {
+            let line = line.line;
+            return Err(Refusal(format!("line {line}: this is not possible: {why}")));
+        }
+    }
+    Ok(())
 }
 
 /// A scenario as a sequence diagram for Mermaid.

@@ -1,8 +1,10 @@
 //! What can be read and cannot work: a step that its server answers with an error whatever the schedule is, and a script that Lua
 //! does not compile. Told beside the line before anything runs; the text is no less a scenario for it.
 
-use crate::sim::client::protocol::{Argument, Pattern, Request, Step};
+use crate::sim::action::ClientId;
+use crate::sim::client::protocol::{Argument, Pattern, Protocol, Request, Step};
 use crate::sim::database::{Database, DatabaseInput, SqlError, SqlReply, Statement, Value};
+use crate::sim::setup::Setup;
 use crate::sim::store::{self, lua::Script};
 use crate::sim::time::START_OF_WALL_CLOCK;
 use crate::sim::world::{World, connection_of};
@@ -36,6 +38,13 @@ pub fn warnings(text: &str, reading: &Reading) -> Vec<TextError> {
                 let place = place_in(step, *place, offset, &lines);
                 errors.add::<()>(place, message, "");
             }
+            if let Some(key) = unwatched(step, protocol, &reading.setup) {
+                let message = format!(
+                    "the client holds {} and no `watch lock` line names that key: nothing is said of its holders",
+                    quoted(&String::from_utf8_lossy(key))
+                );
+                errors.add::<()>(place_in(step, *place, 0, &lines), message, "");
+            }
         }
     }
     for (name, place) in &reading.layout.scripts {
@@ -54,6 +63,23 @@ pub fn command_meant(word: &str) -> Option<&'static str> {
     let commands = store::all_commands().map(|command| command.name);
     let known: Vec<&str> = commands.chain(STATEMENTS).collect();
     nearest(word, &known).filter(|near| !near.eq_ignore_ascii_case(word))
+}
+
+/// A lock that a step takes and that no line watches, where other locks are watched: every verdict on its holders is left open.
+fn unwatched<'a>(step: &'a Step, protocol: &Protocol, setup: &'a Setup) -> Option<&'a [u8]> {
+    let watched = || {
+        setup
+            .watches
+            .iter()
+            .filter_map(|watch| watch.lock.as_deref())
+    };
+    watched().next()?;
+    let clients = (0..setup.clients.len()).map(ClientId);
+    let runs = |client: &ClientId| setup.protocol_of(*client) == Some(protocol);
+    let mut locks = clients
+        .filter(runs)
+        .flat_map(|client| setup.locks_of(client, step));
+    locks.find(|lock| !watched().any(|key| key == *lock))
 }
 
 fn expects_an_error(step: &Step) -> bool {
