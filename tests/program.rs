@@ -192,6 +192,25 @@ fn what_cannot_work_is_warned_of() {
 }
 
 #[test]
+fn what_is_not_possible_is_said_in_a_sentence() {
+    let folder = Folder::new("possible");
+    let file = folder.file(
+        "a.latchkey",
+        "client A\n\nschedule\n  restart A\n  A> SELEC a FROM t\n",
+    );
+    let (out, err, status) = run(&["check", &file]);
+    let begin = format!("{file}:4: not possible: ");
+    assert!(
+        out.starts_with(&begin) && !out.contains("expected"),
+        "{out}"
+    );
+    let hint = "(did you mean `SELECT`, a statement of SQL?)\n";
+    let begin = format!("{file}:5:6: warning: ERR unknown command 'SELEC'");
+    assert!(err.starts_with(&begin) && err.ends_with(hint), "{err}");
+    assert_eq!(status, 1);
+}
+
+#[test]
 fn a_file_that_checks_nothing_says_so() {
     let folder = Folder::new("nothing");
     let says = |name: &str, text: &str, verdict: &str| {

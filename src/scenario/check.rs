@@ -18,6 +18,9 @@ use super::{Expectation, ExpectedWrite, Reading};
 /// A connection of the checker's own, on which nobody else has a transaction.
 const CONNECTION: ConnectionId = ConnectionId(u32::MAX);
 
+/// What is expected of an action of the schedule behind which no reply stands.
+const A_POSSIBLE_ACTION: &str = "an action that is possible";
+
 /// One line of a text that does not say what is so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
@@ -36,7 +39,10 @@ impl fmt::Display for Difference {
             expected,
             got,
         } = self;
-        write!(formatter, "{line}: expected {expected}, got {got}")
+        match expected.as_str() {
+            A_POSSIBLE_ACTION => write!(formatter, "{line}: {got}"),
+            _ => write!(formatter, "{line}: expected {expected}, got {got}"),
+        }
     }
 }
 
@@ -77,7 +83,7 @@ pub fn differences(reading: &Reading, timeline: &Timeline) -> Vec<Difference> {
 
 fn difference_of_reply(expected: Option<&str>, entry: &Entry) -> Option<(String, String)> {
     if let Some(why) = entry.refusal() {
-        let expected = expected.unwrap_or("an action that is possible");
+        let expected = expected.unwrap_or(A_POSSIBLE_ACTION);
         return Some((expected.to_owned(), format!("not possible: {why}")));
     }
     let expected = expected?;

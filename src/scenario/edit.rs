@@ -852,8 +852,7 @@ pub fn pin(text: &str) -> Edited {
             *written = set_expected(written, entry.reply_in_short().as_deref());
         }
         if let Some(why) = entry.refusal() {
-            let wanted = "an action that is possible".to_owned();
-            return refused(line.line, format!("not possible: {why}"), wanted);
+            return refused(line.line, format!("not possible: {why}"), String::new());
         }
     }
     super::format(&pin_expectations(&(lines.join("\n") + "\n"), &timeline)?)

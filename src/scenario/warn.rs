@@ -1,7 +1,7 @@
 //! What can be read and cannot work: a step that its server answers with an error whatever the schedule is, and a script that Lua
 //! does not compile. Told beside the line before anything runs; the text is no less a scenario for it.
 
-use crate::sim::action::ClientId;
+use crate::sim::action::{Action, ClientId};
 use crate::sim::client::protocol::{Argument, Pattern, Protocol, Request, Step};
 use crate::sim::database::{Database, DatabaseInput, SqlError, SqlReply, Statement, Value};
 use crate::sim::setup::Setup;
@@ -47,6 +47,22 @@ pub fn warnings(text: &str, reading: &Reading) -> Vec<TextError> {
             }
         }
     }
+    for line in &reading.schedule {
+        let is_meant = line.expected.as_deref().is_some_and(is_error);
+        if let (
+            Action::Command {
+                request, source, ..
+            },
+            false,
+        ) = (&line.action, is_meant)
+            && let Some((message, _)) = why_never(request, database.as_ref())
+        {
+            let whole = lines.get(line.line - 1).copied().unwrap_or_default();
+            let start = whole.find(source.as_str()).unwrap_or(0);
+            let place = Place::within(line.line, start, start + source.len());
+            errors.add::<()>(place, message, "");
+        }
+    }
     for (name, place) in &reading.layout.scripts {
         let source = reading.setup.scripts.get(name);
         if let Some(message) = source.and_then(|source| Script::parse(source).err()) {
@@ -63,6 +79,12 @@ pub fn command_meant(word: &str) -> Option<&'static str> {
     let commands = store::all_commands().map(|command| command.name);
     let known: Vec<&str> = commands.chain(STATEMENTS).collect();
     nearest(word, &known).filter(|near| !near.eq_ignore_ascii_case(word))
+}
+
+/// Whether the reply that stands behind `=>` is an error: `ERR ...`, `WRONGTYPE ...`, `ERROR 1146 ...`.
+fn is_error(reply: &str) -> bool {
+    let word = reply.split(' ').next().unwrap_or_default();
+    word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 /// A lock that a step takes and that no line watches, where other locks are watched: every verdict on its holders is left open.
@@ -143,6 +165,12 @@ fn why_no_command(arguments: &[Argument]) -> Option<String> {
     let why = store::why_never(&argv)?.trim_end().to_string();
     let meant = command_meant(&String::from_utf8_lossy(argv.first()?));
     Some(match meant {
+        Some(meant) if STATEMENTS.contains(&meant) => {
+            format!(
+                "{why} (did you mean {}, a statement of SQL?)",
+                quoted(meant)
+            )
+        }
         Some(meant) => format!("{why} (did you mean {}?)", quoted(meant)),
         None => why,
     })
@@ -214,6 +242,7 @@ mod tests {
     fn what_cannot_work_is_told_at_its_line() {
         let all = [
             ("token: INCR fence:sku-1", "token: INRC fence:sku-1"),
+            ("token: INCR fence:sku-1", "token: SELEC qty FROM t"),
             ("token: INCR fence:sku-1", "token: INCR fence:sku-1 2"),
             ("token: INCR fence:sku-1", "token: XADD fence:sku-1 * a 1"),
             ("SET qty = qty - 1", "SET qyt = qty - 1"),
@@ -227,6 +256,7 @@ mod tests {
         let told = all.map(|change| warned(change).join("; "));
         let expected = [
             "line 23, column 10: ERR unknown command 'INRC', with args beginning with: 'fence:sku-1' (did you mean `INCR`?)",
+            "line 23, column 10: ERR unknown command 'SELEC', with args beginning with: 'qty' 'FROM' 't' (did you mean `SELECT`, a statement of SQL?)",
             "line 23, column 10: ERR wrong number of arguments for 'incr' command",
             "line 23, column 10: Redis has XADD; the playground's store does not",
             "line 25, column 10: ERROR 1054 (42S22): Unknown column 'qyt' in 'field list'",

@@ -115,9 +115,11 @@ pub(in super::super) fn model(reading: &Reading) -> Result<Model, Refusal> {
     let Goal::Breaks(properties) = &request.goal else {
         return refuse("its search has something to `reach`, and a model only has properties");
     };
-    if properties.is_empty() {
-        return refuse("its search does not say what it `breaks`");
-    }
+    // `breaks: anything` is whatever a model can judge.
+    let properties = match properties.as_slice() {
+        [] => &PROPERTIES,
+        named => named,
+    };
     let is_unknown = |property: &&Property| !PROPERTIES.contains(property);
     if let Some(property) = properties.iter().find(is_unknown) {
         return Err(Refusal(format!(

@@ -24,7 +24,7 @@ use crate::sim::setup::{
 use crate::sim::store::script_sha1;
 
 use super::Reading;
-use super::error::{Errors, Place, quoted};
+use super::error::{Errors, Place, nearest, quoted};
 use super::layout::{Layout, Lines, ProtocolLayout};
 use super::limits;
 use super::lines::Parentheses;
@@ -350,8 +350,7 @@ impl<'t> Compiler<'t, '_, '_> {
     /// Reports the database's error at the line and the column that it names.
     fn sql_error<T>(&mut self, error: &SqlError, before: usize, lines: &[&Written]) -> Option<T> {
         let place = place_of_error(error, before, lines);
-        self.errors
-            .add(place, error.to_string(), "what MySQL takes")
+        self.errors.add(place, error.to_string(), "")
     }
 
     fn command(&mut self, line: &Written) {
@@ -594,7 +593,12 @@ impl<'t> Compiler<'t, '_, '_> {
         };
         let sentences: Vec<&str> = fitting.iter().map(|property| property.sentence()).collect();
         if fitting.len() == Property::ALL.len() {
-            let known = sentences.into_iter();
+            // Twelve sentences say less than the one that was meant.
+            let known: Vec<&str> = match nearest(&sentence.text, &sentences) {
+                Some(near) => vec![near],
+                None => sentences,
+            };
+            let known = known.into_iter();
             return self
                 .errors
                 .unknown(sentence.place, "no property says", &sentence.text, known);

@@ -2,11 +2,27 @@
 
 use crate::sim::action::Leg;
 
-use super::super::error::{Errors, Place, quoted};
+use super::super::error::{Errors, Place, nearest, quoted};
 use super::super::lines::{Line, Quotes, end_of_quote, without_comment};
 use super::super::scan::{Cursor, whole_number};
 use super::super::syntax::{Choice, KeyFault, Named, ScheduleEntry, Side};
 use super::{key, on_server};
+
+/// The words with which actions begin.
+const ACTIONS: [&str; 12] = [
+    "pause",
+    "resume",
+    "crash",
+    "restart",
+    "replicate",
+    "failover",
+    "lose",
+    "delay",
+    "deliver",
+    "clock",
+    "expire",
+    "wipe",
+];
 
 /// What an action looks like.
 const AN_ACTION: &str = "`CLIENT STEP`, `CLIENT> COMMAND`, or an action such as `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `crash CLIENT`, `lose CLIENT STEP` or `expire KEY`; SCENARIOS.md has them all";
@@ -173,6 +189,10 @@ fn choice(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
         "wipe" => of_key(KeyFault::Wipe, &mut ahead, errors)?,
         "evict" => of_key(KeyFault::Evict, &mut ahead, errors)?,
         "" => return errors.add(word.place, "the action is missing", AN_ACTION),
+        _ if !is_before_name(&ahead) && nearest(&word.text, &ACTIONS).is_some() => {
+            let known = ACTIONS.into_iter();
+            return errors.unknown(word.place, "no action begins with", &word.text, known);
+        }
         _ => {
             ahead = cursor.clone();
             step(&mut ahead, errors)?
@@ -181,6 +201,12 @@ fn choice(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Choice> {
     *cursor = ahead;
     cursor.end("the end of the action", errors)?;
     Some(choice)
+}
+
+/// Whether a step's label may come next: `+5s` is none, and so what stands before it is no client.
+fn is_before_name(cursor: &Cursor<'_>) -> bool {
+    let rest = cursor.rest().trim_start_matches(' ');
+    rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
 }
 
 /// How many words are left. A client may be called as an action that came later: its steps are two words, and those actions more.
