@@ -283,7 +283,7 @@ impl LanePlaces {
     /// Shares a width among the lanes; the store takes more for each further lock.
     pub fn new(lanes: &[Lane], locks: usize, width: i32) -> LanePlaces {
         let narrow = width < 520;
-        let (axis, bar, unit_least) = if narrow { (30, 18, 70) } else { (74, 22, 86) };
+        let (axis, bar) = if narrow { (30, 18) } else { (74, 22) };
         let further_locks = i32::try_from(locks.saturating_sub(1))
             .unwrap_or(i32::MAX)
             .min(100);
@@ -302,7 +302,7 @@ impl LanePlaces {
             (all - own + left, room_right_of(*last, narrow))
         });
         let fits = (width - axis).min((width - axis - beyond) * all / last);
-        let room = fits.max(all * unit_least / 10);
+        let room = fits.max(all * UNIT_LEAST / 10);
         let mut tenths = 0;
         let places = lanes
             .iter()
@@ -336,6 +336,9 @@ impl LanePlaces {
             .map(|(_, x)| *x)
     }
 }
+
+/// The least room of a lane, in pixels: more lanes than fit are reached by scrolling.
+const UNIT_LEAST: i32 = 70;
 
 /// The room that words right of the last lane need, in pixels.
 fn room_right_of(lane: Lane, narrow: bool) -> i32 {

@@ -1,6 +1,8 @@
 //! The two shapes that the picture is made of, a path and a text, so that the page holds the code of each once; and the labels,
 //! which stand above all strokes, each on a ground of its own, and are kept apart.
 
+use crate::diagram::Lane;
+
 /// A path, plain or hatched, or a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
@@ -51,6 +53,13 @@ impl Label {
         (self.y - other.y).abs() < Label::HEIGHT
             && self.left < other.left + other.width
             && other.left < self.left + self.width
+    }
+
+    /// Moves it down to where it covers none of these.
+    pub fn make_way(&mut self, others: &[&Label]) {
+        while let Some(other) = others.iter().find(|other| self.covers(other)) {
+            self.y = other.y + Label::HEIGHT;
+        }
     }
 
     /// The line that it stands on.
@@ -110,17 +119,30 @@ pub struct Ink {
     pub window: (i32, i32),
     /// At which heights a command that a script called is named.
     pub calls: Vec<i32>,
+    /// Between which two points a message goes.
+    pub messages: Vec<[(i32, i32); 2]>,
+    /// In which lane, over the belief in which lock and from which height on a holder is stale.
+    pub gaps: Vec<(Lane, usize, i32)>,
 }
 
 impl Ink {
     /// Nothing yet.
     pub fn new() -> Ink {
         Ink {
-            shapes: Vec::new(),
-            labels: Vec::new(),
             window: (0, i32::MAX),
-            calls: Vec::new(),
+            ..Ink::default()
         }
+    }
+
+    /// At which heights, from above, messages cross this place.
+    pub fn crossings(&self, x: i32) -> Vec<i32> {
+        let crossing = |[from, to]: &[(i32, i32); 2]| {
+            let is_crossed = (from.0.min(to.0)..from.0.max(to.0)).contains(&x);
+            is_crossed.then(|| from.1 + (to.1 - from.1) * (x - from.0) / (to.0 - from.0))
+        };
+        let mut crossings: Vec<i32> = self.messages.iter().filter_map(crossing).collect();
+        crossings.sort_unstable();
+        crossings
     }
 
     /// A path.
@@ -230,4 +252,29 @@ pub fn numbers(parts: &[(&str, i32)]) -> String {
 /// The torn edge of the axis.
 pub fn zigzag(y: i32, width: i32) -> String {
     numbers(&[("M0 ", y)]) + &"l6 -4l6 4".repeat((width / 12 + 1).max(0) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ink;
+
+    #[test]
+    fn a_label_makes_way_downward_for_all_that_it_would_cover() {
+        let mut ink = Ink::new();
+        ink.label("p-words", 10, 20, "gives up waiting".to_owned());
+        ink.label("p-words", 10, 34, "stopped".to_owned());
+        ink.label("p-words", 400, 47, "far beside it".to_owned());
+        ink.label("p-mono", 10, 26, "clock +10 001 ms".to_owned());
+        let mut clock = ink.labels.pop().expect("the clock's label");
+        clock.make_way(&ink.labels.iter().collect::<Vec<_>>());
+        assert_eq!(clock.y(), 47);
+    }
+
+    #[test]
+    fn a_message_crosses_what_stands_between_its_ends() {
+        let mut ink = Ink::new();
+        ink.messages = vec![[(100, 40), (200, 50)], [(200, 20), (100, 30)]];
+        assert_eq!(ink.crossings(150), [25, 45]);
+        assert_eq!(ink.crossings(250), [0; 0]);
+    }
 }

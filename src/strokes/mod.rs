@@ -76,23 +76,53 @@ pub fn parts(shown: &Picture, places: &LanePlaces, window: (i32, i32)) -> Vec<(D
     let is_call = |part: &&Shown| matches!(part.part.kind, Kind::Call { .. });
     let calls = shown.parts.iter().filter(is_call).map(|part| part.top);
     let calls: Vec<i32> = calls.collect();
-    let draw = |part: &Shown| drawn_part(part, places, window, shown.cursor_y, &calls);
+    let messages: Vec<_> = shown
+        .parts
+        .iter()
+        .filter_map(|part| message(part, places))
+        .collect();
+    let gap = |part: &Shown| match part.part.kind {
+        Kind::Gap { lock, .. } => Some((part.part.lane, lock, part.top)),
+        _ => None,
+    };
+    let gaps: Vec<_> = shown.parts.iter().filter_map(gap).collect();
+    let draw = |part: &Shown| {
+        let mut ink = Ink::new();
+        ink.calls = calls.clone();
+        // Only within a bar do words make way for what crosses it.
+        if matches!(part.part.kind, Kind::Lease { .. } | Kind::Belief { .. }) {
+            let crosses = |[from, to]: &&[(i32, i32); 2]| from.1 < part.bottom && to.1 > part.top;
+            ink.messages = messages.iter().filter(crosses).copied().collect();
+            ink.gaps = gaps.clone();
+        }
+        drawn_part(ink, part, places, window, shown.cursor_y)
+    };
     let mut drawn: Vec<(Drawn, Vec<Label>)> = shown.parts.iter().map(draw).collect();
     keep_apart(drawn.iter_mut().flat_map(|(_, labels)| labels).collect());
     drawn
 }
 
+/// Between which two points a message goes.
+fn message(shown: &Shown, places: &LanePlaces) -> Option<[(i32, i32); 2]> {
+    if !matches!(
+        shown.part.kind,
+        Kind::Message { .. } | Kind::Request { .. } | Kind::Reply { .. }
+    ) {
+        return None;
+    }
+    let (from, to) = (places.x(shown.part.lane)?, places.x(shown.part.to)?);
+    Some([(from, shown.top), (to, shown.bottom)])
+}
+
 /// A part's strokes. What of a bar lies below the cursor is faint.
 fn drawn_part(
+    mut ink: Ink,
     shown: &Shown,
     places: &LanePlaces,
     (from, to): (i32, i32),
     cursor_y: i32,
-    calls: &[i32],
 ) -> (Drawn, Vec<Label>) {
-    let mut ink = Ink::new();
     ink.window = (from - ABOVE, to);
-    ink.calls = calls.to_vec();
     part::part(&mut ink, shown, places, cursor_y);
     let faint = if shown.faint {
         "p-part p-future "
@@ -129,6 +159,7 @@ pub fn labels(
         true => (8, "+"),
         false => (14, "clock +"),
     };
+    let others: Vec<&Label> = drawn.iter().flat_map(|(_, labels)| labels).collect();
     let clock = |row: &RowShown| {
         let RowKind::Clock { milliseconds } = row.kind else {
             return None;
@@ -136,6 +167,7 @@ pub fn labels(
         let mut ink = Ink::new();
         let words = what.to_string() + &words::milliseconds(milliseconds);
         ink.label("p-break-label p-mono", x + right, row.top + 26, words);
+        ink.labels[0].make_way(&others);
         let part = Drawn {
             id: PartId(u32::MAX),
             class: if row.faint { "p-future" } else { "" }.to_string(),

@@ -10,8 +10,8 @@ use crate::sim::action::{ClientId, LatchPoint, Who};
 use crate::sim::event::BeliefEnd;
 use crate::words;
 
-/// How long a bar has to be for words within it.
-const LEAST_FOR_WORDS: i32 = 90;
+/// How far words within a bar stay from what crosses it, in pixels.
+const APART: i32 = 5;
 
 /// After how many pixels the words within a bar are repeated.
 const WORDS_AGAIN: i32 = 320;
@@ -47,7 +47,7 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
     };
     match &part.kind {
         Kind::Lease { lock, .. } => lease(ink, &at, *lock, &part.label),
-        Kind::Belief { lock, .. } => belief(ink, &at, *lock, &part.label),
+        Kind::Belief { lock, .. } => belief(ink, &at, part.lane, *lock, &part.label),
         Kind::Gap { lock, .. } => gap(ink, &at, *lock),
         Kind::Paused { at: point, .. } => paused(ink, &at, *point, &part.label),
         Kind::Crashed { .. } => crashed(ink, &at),
@@ -93,7 +93,12 @@ pub fn part(ink: &mut Ink, shown: &Shown, places: &LanePlaces, cursor_y: i32) {
             | Fault::TimeOut(..)
             | Fault::TooLate(_),
         ) => {
-            ink.label("p-words", at.x + 14, at.y + 4, part.label.clone());
+            // A server's words stand beside its leases.
+            let x = match part.lane {
+                Lane::Store(_) => at.beside_store(),
+                _ => at.x + 14,
+            };
+            ink.label("p-note", x, at.y + 4, part.label.clone());
         }
         Kind::Latch { change, .. } => latch(ink, &at, *change, &part.label),
         Kind::Woke(_) => ink.label("p-words", at.x + 14, at.y + 4, part.label.clone()),
@@ -178,32 +183,63 @@ fn bar(ink: &mut Ink, at: &At<'_>, class: &str, x: i32, width: i32) {
     }
 }
 
-/// Words within a bar that read upward, again and again where it is long.
-fn words_within(ink: &mut Ink, at: &At<'_>, class: &str, x: i32, words: &str) {
-    let length = words.chars().count() as i32 * 6 + 14;
-    let mut y = at.y + length;
-    if at.bottom - at.y < length.max(LEAST_FOR_WORDS - 20) {
-        return;
-    }
+/// Words within a bar that read upward, again and again where it is long: each time the first of these for which there is room
+/// between the messages that cross the bar, or none.
+fn words_within(ink: &mut Ink, at: &At<'_>, class: &str, x: i32, bottom: i32, words: [&str; 2]) {
+    let crossings = ink.crossings(x);
+    let mut y = at.y;
     if y < ink.window.0 {
         y += (ink.window.0 - y) / WORDS_AGAIN * WORDS_AGAIN;
     }
-    while y < at.bottom && y < ink.window.1 + WORDS_AGAIN {
-        ink.upward(&at.class_at(class, y - length / 2), x, y, words.to_string());
+    while y < bottom && y < ink.window.1 {
+        let end = bottom.min(y + WORDS_AGAIN);
+        for words in words {
+            let length = words.chars().count() as i32 * 6 + 14;
+            if let Some(top) = free_stretch(&crossings, y, end, length) {
+                let class = at.class_at(class, top + length / 2);
+                ink.upward(&class, x + 4, top + length - APART, words.to_string());
+                break;
+            }
+        }
         y += WORDS_AGAIN;
     }
+}
+
+/// Where the first stretch of this length begins that nothing crosses.
+fn free_stretch(crossings: &[i32], from: i32, to: i32, length: i32) -> Option<i32> {
+    let mut top = from;
+    for crossing in crossings {
+        if crossing - APART < top + length && crossing + APART > top {
+            top = crossing + APART;
+        }
+    }
+    (top + length <= to).then_some(top)
 }
 
 fn lease(ink: &mut Ink, at: &At<'_>, lock: usize, label: &str) {
     let x = at.lease_x(lock);
     bar(ink, at, "p-lease", x, at.bar());
-    words_within(ink, at, "p-lease-word", x + at.bar() / 2 + 4, label);
+    let holder = label.rsplit(' ').next().unwrap_or(label);
+    let middle = x + at.bar() / 2;
+    words_within(ink, at, "p-lease-word", middle, at.bottom, [label, holder]);
 }
 
-fn belief(ink: &mut Ink, at: &At<'_>, lock: usize, label: &str) {
+fn belief(ink: &mut Ink, at: &At<'_>, lane: Lane, lock: usize, label: &str) {
     let x = at.belief_x(at.x, lock);
     bar(ink, at, "p-belief", x, at.bar());
-    words_within(ink, at, "p-belief-word", x + at.bar() / 2 + 4, label);
+    // What is stale is drawn over the rest of the bar.
+    let is_within = |top: &i32| (at.y..at.bottom).contains(top);
+    let gaps = ink.gaps.iter().filter(|gap| (gap.0, gap.1) == (lane, lock));
+    let bottom = gaps.map(|gap| gap.2).filter(is_within).min();
+    let (middle, bottom) = (x + at.bar() / 2, bottom.unwrap_or(at.bottom));
+    words_within(
+        ink,
+        at,
+        "p-belief-word",
+        middle,
+        bottom,
+        [label, "believes"],
+    );
 }
 
 fn gap(ink: &mut Ink, at: &At<'_>, lock: usize) {
@@ -596,7 +632,7 @@ fn lease_ended(
         numbers(&[("M", from), (" ", at.y), ("H", right)]),
     );
     let label = if at.is_narrow() {
-        label.rsplit(' ').next().unwrap_or(label)
+        label.strip_prefix("lapsed ").unwrap_or(label)
     } else {
         label
     };
@@ -829,5 +865,20 @@ pub fn client_badge(ink: &mut Ink, x: i32, y: i32, client: ClientId, name: &str,
             y + 4,
             words::shortened(name, if narrow { 5 } else { 8 }),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::free_stretch;
+
+    #[test]
+    fn words_within_a_bar_make_way_for_what_crosses_it() {
+        assert_eq!(free_stretch(&[], 0, 50, 50), Some(0));
+        assert_eq!(free_stretch(&[30], 0, 100, 50), Some(35));
+        assert_eq!(free_stretch(&[30, 60], 0, 100, 50), None);
+        assert_eq!(free_stretch(&[30, 60], 0, 115, 50), Some(65));
+        assert_eq!(free_stretch(&[90], 0, 100, 50), Some(0));
+        assert_eq!(free_stretch(&[], 0, 49, 50), None, "shorter than the words");
     }
 }
