@@ -184,8 +184,8 @@ fn belief_line(session: &Session, client: ClientId, key: &[u8], belief: &Belief)
     let until = match belief.remaining {
         Some(0) => session
             .belief_deadline(client, key)
-            .map(|until| words::seconds(until) + " s"),
-        Some(remaining) => Some(words::seconds(now + remaining) + " s"),
+            .map(|until| words::seconds(until) + "\u{a0}s"),
+        Some(remaining) => Some(words::seconds(now + remaining) + "\u{a0}s"),
         None => None,
     };
     BeliefLine {

@@ -174,7 +174,7 @@ pub fn band(desk: Desk) -> AnyView {
             <div class="guide" role="status">
                 {icon("step")}
                 <span class="guide__count">{count}</span>
-                <p class="guide__words">{prose(&stop.words)}</p>
+                <p class="guide__words" tabindex="0">{prose(&stop.words)}</p>
                 {walk}
                 {leave.draw(desk)}
             </div>

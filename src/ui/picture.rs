@@ -319,10 +319,15 @@ fn keep_cursor_in_view(desk: Desk, places: Memo<LanePlaces>) {
     });
 }
 
-/// The lane of whoever acts.
+/// The lane where an action is seen: that of whoever acts, or of the server that it is done to.
 fn actor(action: &Action) -> Option<Lane> {
     match action {
         Action::Advance { .. } | Action::AdvanceToNextDeadline => None,
+        // What is done to a server is drawn at the server.
+        Action::CrashServer { server } | Action::RestartServer { server, .. } => {
+            Some(Lane::Store(*server))
+        }
+        Action::Replicate { to, .. } | Action::Failover { to } => Some(Lane::Store(*to)),
         action => Some(client_of(action).map_or(Lane::Operator, Lane::Client)),
     }
 }

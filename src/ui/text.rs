@@ -84,11 +84,15 @@ pub fn text(desk: Desk) -> AnyView {
         })
     });
     let rows = Memo::new(move || {
-        let seen = seen.get();
+        // What is printed is the whole.
+        let (first, count) = match desk.whole.get() {
+            true => (0, usize::MAX),
+            false => seen.with(|seen| (seen.first(), seen.count())),
+        };
         with_lines(desk, typed, |lines| {
             desk.session.with(|session| {
                 desk.unmet
-                    .with(|unmet| rows_of(session, unmet, lines, seen.first(), seen.count()))
+                    .with(|unmet| rows_of(session, unmet, lines, first, count))
             })
         })
     });
@@ -309,7 +313,7 @@ struct Row {
     line: usize,
     pieces: Vec<Piece>,
     mark: Mark,
-    message: Option<(usize, String)>,
+    message: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -359,7 +363,7 @@ fn rows_of(
         let is_unmet = unmet.iter().any(|unmet| unmet.line == number);
         let message = error
             .filter(|error| first_error == Some(error))
-            .map(|error| (error.column, message_of(error)));
+            .map(message_of);
         let row = Row {
             line: number,
             pieces,
@@ -435,16 +439,7 @@ fn draw_row(row: Row) -> AnyView {
         "text__row"
     };
     let pieces: Vec<AnyView> = pieces.into_iter().map(draw_piece).collect();
-    let message = message.map(|(column, words)| {
-        let left = (column.saturating_sub(1)).to_string() + "ch";
-        // Far to the right it stands to the left of its place, where it is seen.
-        let class = if column > 28 {
-            "text__message text__message--left"
-        } else {
-            "text__message"
-        };
-        view! { <span class=class style:left=left>{words}</span> }
-    });
+    let message = message.map(|words| view! { <span class="text__message">{words}</span> });
     view! { <span class=class>{pieces}{message}</span> }.into_any()
 }
 
@@ -471,9 +466,11 @@ fn state(desk: Desk) -> AnyView {
     });
     let show = move || {
         let errors = told.get();
-        let state = is_good
-            .get()
-            .then(|| view! { <p class="text__fine">{state.get()}</p> });
+        let state = match is_good.get() {
+            true => state.get(),
+            false => words::count(errors.len(), "error", "errors") + ":",
+        };
+        let state = view! { <p class="text__fine">{state}</p> };
         let more = errors.len().saturating_sub(MOST_ERRORS);
         let more = (more > 0).then(|| view! { <li>"and "{more}" more"</li> });
         let shown = errors.into_iter().take(MOST_ERRORS).map(move |error| {
