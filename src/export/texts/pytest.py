@@ -283,7 +283,6 @@ def value(mysql, query, **values):
     first = row(mysql, query, **values)
     return first[0] if first else None
 %end
-
 %if starts_in_redis
 
 
@@ -538,8 +537,8 @@ class Client:
         """Sends what is typed at a console, and notes the reply."""
         self.note(what, request)
 %end
-
 %if starts_steps holds
+
     def starts(self, is_waiting):
         """Sends the next request, if there is one, which may have to wait."""
         self.what = None
@@ -550,15 +549,14 @@ class Client:
             self.starts_asking(self.upcoming.label, self.upcoming.request, is_waiting)
 %end
 %if starts_steps !holds
+
     def starts(self, label, is_waiting):
         """Sends the next request, which has to be this one; it waits for somebody."""
         self.expects(label)
         self.starts_asking(label, self.upcoming.request, is_waiting)
 %end
 %if starts
-%if starts_steps
 
-%end
     def starts_asking(self, what, request, is_waiting):
         """Sends a request in a thread of its own, and sees that it waits."""
         self.what = what
