@@ -4,6 +4,6 @@
 set -eu
 
 project=$(cd "$(dirname "$0")/.." && pwd)
-for manual in SCENARIOS.md DATABASE.md EXPORTS.md; do
+for manual in SCENARIOS.md REDIS.md DATABASE.md EXPORTS.md; do
     { printf '\357\273\277' && cat "$project/$manual"; } >"$TRUNK_STAGING_DIR/$manual"
 done

@@ -66,7 +66,8 @@ pub fn view() -> AnyView {
         <h3 class="help__title">"To read"</h3>
         <p class="help__note">
             <a class="link" href="SCENARIOS.md" target="_blank">"The scenario text"</a>", all of it, by example and by rule. "
-            <a class="link" href="DATABASE.md" target="_blank">"The database"</a>" and how it differs from real ones. "
+            <a class="link" href="REDIS.md" target="_blank">"The store"</a>" and "
+            <a class="link" href="DATABASE.md" target="_blank">"the database"</a>", and how they differ from real ones. "
             <a class="link" href="EXPORTS.md" target="_blank">"Tests for real servers"</a>" from a scenario."
         </p>
         <h3 class="help__title">"Keys"</h3>

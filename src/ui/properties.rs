@@ -46,14 +46,8 @@ pub fn tally(desk: Desk) -> AnyView {
     });
     let show = move || {
         let [broken, hold, untested, unclaimed] = counts.get();
-        let unclaimed = (unclaimed > 0).then(|| {
-            one_count(
-                "tally tally--untested",
-                "rejected",
-                unclaimed,
-                " broken, as nobody promises it",
-            )
-        });
+        let unclaimed = (unclaimed > 0)
+            .then(|| one_count("tally tally--untested", "rejected", unclaimed, " unclaimed"));
         view! {
             {one_count(if broken > 0 { "tally tally--broken" } else { "tally tally--untested" }, "rejected", broken, " broken")}
             {one_count("tally tally--holds", "accepted", hold, " hold")}
