@@ -492,7 +492,7 @@ impl Parts {
 
     // Moves.
 
-    /// What a move does in the world of these fields, as a number for [`Parts::effect`]; `None` where it is not possible.
+    /// What a move does in the world of these fields, as the number of its effect among the known ones; `None` where it is not possible.
     pub fn apply(&mut self, chosen: Move, fields: &[u32], shifts: u32) -> Option<u32> {
         let pair = self.pair(chosen, fields);
         let known = match pair {

@@ -70,8 +70,8 @@ pub fn tour(desk: Desk) {
         desk,
         vec![
             stop(
-                "Latchkey is a playground for distributed locks, and this is the middle of a story: A took the lock and stalled. Its lease lapsed, and B took the lock and wrote. Now A is awake, believes that it still holds the \
-                 lock, and is about to write: press Step A, below or on its card.",
+                "A playground for distributed locks, in the middle of a story: A stalled, its lease lapsed, and B took the lock and wrote. A \
+                 still believes that it holds the lock, and is about to write: press Step A.",
                 On::Cursor(cursor + 1),
             ),
             stop(
@@ -158,8 +158,9 @@ pub fn band(desk: Desk) -> AnyView {
     let draw = move || {
         let guide = desk.guide.get()?;
         let stop = guide.stops.get(guide.at)?.clone();
-        let count = (guide.at + 1).to_string() + " of " + &guide.stops.len().to_string();
-        let is_walk = matches!(stop.on, On::Next(_));
+        let stops = guide.stops.len();
+        let count = (stops > 1).then(|| (guide.at + 1).to_string() + " of " + &stops.to_string());
+        let is_walk = stops > 1 && matches!(stop.on, On::Next(_));
         let back = Button::icon_only("back", "The sentence before")
             .unless((guide.at == 0).then(|| "This is the first".to_string()))
             .does(move || walk(desk, -1));
