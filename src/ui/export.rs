@@ -138,7 +138,7 @@ fn draw_text(desk: Desk, words: String, note: &'static str, name: String, text: 
         .does(move || super::share::save_as(desk, &name, &text));
     view! {
         <p class="share__note">{note}</p>
-        <textarea class="field search__reach" readonly rows="6" spellcheck="false" aria-label=words prop:value=shown></textarea>
+        <textarea class="field search__reach" readonly rows="14" spellcheck="false" aria-label=words prop:value=shown></textarea>
         <div class="share__row">{copy.draw(desk)} {save.draw(desk)}</div>
     }
     .into_any()
