@@ -10,7 +10,7 @@
 //! ```text
 //! rustup target add wasm32-wasip1
 //! cargo build --profile page --no-default-features --target wasm32-wasip1 --bench search
-//! LATCHKEY_SEARCH_WASM=$(ls -t target/wasm32-wasip1/page/deps/search-*.wasm | head -1) cargo bench ... -- L 5
+//! LATCHKEY_SEARCH_WASM=$PWD/$(ls -t target/wasm32-wasip1/page/deps/search-*.wasm | head -1) cargo bench ... -- L 5
 //! ```
 
 use std::path::{Path, PathBuf};
