@@ -49,35 +49,33 @@ fn scenarios() -> Vec<Story> {
 /// Where the servers are, for what is run.
 type Environment = Vec<(String, String)>;
 
-/// The servers for two sets of tests at once: as many of Redis as a story has, for each set its own, as notices go to all databases of
-/// one; and a MariaDB with a database for each.
+/// The servers for two sets of tests at once, for each set its own: as many of Redis as a story has, as notices go to all databases of
+/// one, and a MariaDB, as the names of GET_LOCK hold for all databases of one.
 struct Servers {
     redis: [[Redis; 3]; 2],
-    mariadb: mariadb::Server,
+    mariadb: [mariadb::Server; 2],
 }
 
 impl Servers {
     fn start(name: &str) -> Servers {
-        let mariadb = mariadb::Server::start(name).unwrap();
-        let mut connection = mariadb.connect(false).unwrap();
-        connection.ask("CREATE DATABASE other").unwrap();
         Servers {
             redis: std::array::from_fn(|_| std::array::from_fn(|_| Redis::start())),
-            mariadb,
+            mariadb: ["played", "holds"]
+                .map(|set| mariadb::Server::start(&format!("{name}-{set}")).unwrap()),
         }
     }
 
     /// The environment for one of the places.
     fn environment(&self, holds: bool) -> Environment {
-        let database = if holds { "other" } else { "test" };
-        let (port, place) = (self.mariadb.port().to_string(), u8::from(holds).to_string());
+        let port = self.mariadb[usize::from(holds)].port().to_string();
+        let place = u8::from(holds).to_string();
         let mut environment = vec![
             ("DB_HOST".to_owned(), "127.0.0.1".to_owned()),
             ("DB_PORT".to_owned(), port.clone()),
-            ("DB_DATABASE".to_owned(), database.to_owned()),
+            ("DB_DATABASE".to_owned(), "test".to_owned()),
             ("MYSQL_HOST".to_owned(), "127.0.0.1".to_owned()),
             ("MYSQL_PORT".to_owned(), port),
-            ("MYSQL_DATABASE".to_owned(), database.to_owned()),
+            ("MYSQL_DATABASE".to_owned(), "test".to_owned()),
         ];
         for (redis, number) in self.redis[usize::from(holds)].iter().zip(["", "_2", "_3"]) {
             let (host, port) = ("127.0.0.1", redis.port);
@@ -94,16 +92,10 @@ impl Servers {
 
     /// Nothing is left of any test.
     fn assert_clean(&self) {
-        let mut connection = self.mariadb.connect(false).unwrap();
-        for database in ["test", "other"] {
-            let tables = connection
-                .ask(&format!("SHOW TABLES FROM {database}"))
-                .unwrap();
-            assert_eq!(
-                tables,
-                mariadb::Answer::Rows(Vec::new()),
-                "left in {database}"
-            );
+        for mariadb in &self.mariadb {
+            let mut connection = mariadb.connect(false).unwrap();
+            let tables = connection.ask("SHOW TABLES FROM test").unwrap();
+            assert_eq!(tables, mariadb::Answer::Rows(Vec::new()), "left in MariaDB");
         }
         for redis in self.redis.as_flattened() {
             let keys = Command::new("redis-cli")
