@@ -438,7 +438,7 @@ impl Diagram {
             top: row.top,
             height: row.height,
             kind: row.kind,
-            time: row.is_new_time.then(|| words::seconds(row.at)),
+            time: row.is_new_time.then(|| crate::words::seconds(row.at)),
             label: row.label.clone(),
             faint: action >= cursor,
         }

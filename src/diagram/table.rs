@@ -6,8 +6,8 @@ use crate::sim::setup::Setup;
 use crate::sim::time::in_words;
 
 use super::part::{Kind, Part, TokenPlace, WriteVerdict};
-use super::words::{capital, seconds};
 use super::{Diagram, RowKind, lane_name};
+use crate::words::{seconds, sentence};
 
 /// One line of the picture as a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +64,7 @@ impl Diagram {
             action,
             time: seconds(row.at),
             who: "clock".to_string(),
-            what: format!("{} passed.", capital(&in_words(milliseconds))),
+            what: format!("{} passed.", sentence(&in_words(milliseconds))),
             verdict: String::new(),
         })
     }

@@ -7,17 +7,12 @@ use crate::sim::event::{BeliefEnd, Server};
 use crate::sim::setup::Setup;
 use crate::sim::store::KeyState;
 use crate::timeline::Entry;
-use crate::words::sentence_of;
+use crate::words::{seconds, sentence_of};
 
 use super::part::{KeyMark, LatchChange, LeaseEnd, WriteVerdict};
 
 /// How many characters of a reply or a value are drawn.
 const MOST_CHARACTERS: usize = 24;
-
-/// Milliseconds as seconds with three places, for the axis.
-pub(super) fn seconds(milliseconds: u64) -> String {
-    format!("{}.{:03}", milliseconds / 1000, milliseconds % 1000)
-}
 
 /// Thousandths as a percentage.
 pub(super) fn percent(permille: u32) -> String {
@@ -305,14 +300,4 @@ pub(super) fn action(setup: &Setup, entry: &Entry) -> String {
         (None, None) => {}
     }
     words
-}
-
-pub(super) fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    match characters.next() {
-        Some(first) => std::iter::once(first.to_ascii_uppercase())
-            .chain(characters)
-            .collect(),
-        None => String::new(),
-    }
 }

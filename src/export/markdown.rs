@@ -4,9 +4,9 @@ use crate::link;
 use crate::property::Verdict;
 use crate::scenario::{Reading, print_schedule_line};
 use crate::timeline::Timeline;
+use crate::words;
 
 use super::mermaid;
-use super::words::capital;
 
 /// The remark for a schedule that has been played.
 pub(super) fn print(text: &str, reading: &Reading, timeline: &Timeline) -> String {
@@ -23,7 +23,7 @@ pub(super) fn print(text: &str, reading: &Reading, timeline: &Timeline) -> Strin
     ));
     let (mut broken, mut held) = (String::new(), String::new());
     for (property, verdict) in timeline.verdicts(timeline.len()) {
-        let sentence = capital(property.sentence());
+        let sentence = words::sentence(property.sentence());
         match verdict {
             Verdict::Broken(why) => broken.push_str(&format!(
                 "- ❌ **{sentence}**: broken. {}\n",

@@ -162,14 +162,6 @@ pub(super) fn done(label: &str) -> Option<String> {
     )
 }
 
-/// A sentence with a capital.
-pub(super) fn capital(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_ascii_uppercase().to_string() + letters.as_str()
-    })
-}
-
 /// The lines of a text so far from the left; empty ones stay empty.
 pub(super) fn indented(text: &str, indent: usize) -> String {
     let blanks = " ".repeat(indent);

@@ -173,7 +173,7 @@ impl Pen<'_> {
         let mut causes = vec![lease];
         causes.extend(self.causes(who));
         let label = deadline.map_or("no deadline".to_string(), |until| {
-            format!("until {}", words::seconds(until))
+            format!("until {}", crate::words::seconds(until))
         });
         let holder = self.holder_of(lease);
         let mark = self.mark(

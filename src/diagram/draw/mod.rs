@@ -555,7 +555,7 @@ impl<'a> Pen<'a> {
 
     fn tick(&mut self, (until, client, lock, belief): Tick, y: i32) {
         self.move_to(y, until);
-        let label = format!("until {}", words::seconds(until));
+        let label = format!("until {}", crate::words::seconds(until));
         self.mark(
             Lane::Client(client),
             Kind::Deadline { client, lock },
