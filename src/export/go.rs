@@ -1,6 +1,6 @@
 //! A test for `go test`, with go-redis and go-sql-driver.
 
-use crate::sim::client::protocol::{Argument, Request};
+use crate::sim::client::protocol::Argument;
 use crate::sim::database::{Statement, Value as SqlValue};
 
 use super::claim::Replies;
@@ -10,7 +10,7 @@ use super::plan::{OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Code, Routine, Send, Shape};
 use super::walk::{
-    Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
+    Asked, Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
     argument, arguments,
 };
 use super::words::{
@@ -341,36 +341,13 @@ impl Language for Go {
         }
     }
 
-    fn ask(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-    ) {
-        let (request, shape) = request;
-        let request = walk.call(request, shape, indent + 8, Asking::Console(me));
-        function(
-            walk,
-            indent,
-            &format!("{me}.note({}, ", text(source)),
-            request,
-        );
-    }
-
-    fn start_asking(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-        waits: &str,
-    ) {
-        let (request, shape) = request;
-        let request = walk.call(request, shape, indent + 8, Asking::Console(me));
-        let open = format!("{me}.startsAsking({}, {waits}, ", text(source));
+    fn ask(&self, walk: &mut Walk<'_, '_>, indent: usize, asked: &Asked<'_>) {
+        let (me, source) = (asked.me, text(asked.source));
+        let request = walk.asked(asked, indent + 8);
+        let open = match asked.waits {
+            None => format!("{me}.note({source}, "),
+            Some(waits) => format!("{me}.startsAsking({source}, {waits}, "),
+        };
         function(walk, indent, &open, request);
     }
 

@@ -10,7 +10,8 @@ use super::plan::{Move, OPERATOR, Part, Plan};
 use super::request::{Call, plain_number};
 use super::routine::{Code, Routine, Send, Shape, is_sent_first};
 use super::walk::{
-    Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
+    Asked, Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
+    argument,
 };
 use super::words::{
     WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, screaming, short, sql_with,
@@ -446,41 +447,17 @@ impl Language for Java {
         }
     }
 
-    fn ask(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-    ) {
-        let (request, shape) = request;
-        let call = walk.call(request, shape, indent + 12, Asking::Console(me));
+    fn ask(&self, walk: &mut Walk<'_, '_>, indent: usize, asked: &Asked<'_>) {
+        let call = walk.asked(asked, indent + 12);
         let call = Laid {
             open: format!("() -> {}", call.open),
             ..call
         };
-        let items = vec![leaf(text(source)), call];
-        walk.code(indent, &list(format!("{me}.asks("), items, ");"));
-    }
-
-    fn start_asking(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-        waits: &str,
-    ) {
-        let (request, shape) = request;
-        let call = walk.call(request, shape, indent + 12, Asking::Console(me));
-        let call = Laid {
-            open: format!("() -> {}", call.open),
-            ..call
-        };
-        let items = vec![leaf(text(source)), leaf(waits), call];
-        walk.code(indent, &list(format!("{me}.startsAsking("), items, ");"));
+        let mut items = vec![leaf(text(asked.source))];
+        items.extend(asked.waits.map(leaf));
+        items.push(call);
+        let verb = asked.either("asks", "startsAsking");
+        walk.code(indent, &list(format!("{}.{verb}(", asked.me), items, ");"));
     }
 
     /// The thread of a protocol that has given up is somewhere else.
@@ -488,13 +465,11 @@ impl Language for Java {
         &self,
         walk: &mut Walk<'_, '_>,
         indent: usize,
-        me: &str,
-        label: &str,
-        request: (&Request, Shape),
+        asked: &Asked<'_>,
         is_late: bool,
     ) -> bool {
         if is_late {
-            self.ask(walk, indent, me, label, request);
+            self.ask(walk, indent, asked);
         }
         is_late
     }

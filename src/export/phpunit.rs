@@ -10,7 +10,8 @@ use super::plan::{Move, OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Routine, Send, Shape};
 use super::walk::{
-    Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
+    Asked, Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
+    names_in,
 };
 use super::words::{camel, indented, pascal, screaming, short, sql_with, test_class};
 use super::{Options, Refusal};
@@ -348,19 +349,11 @@ impl Language for Php {
         }
     }
 
-    fn ask(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-    ) {
-        let (request, shape) = request;
-        let call = walk.call(request, shape, indent + 8, Asking::Console(me));
+    fn ask(&self, walk: &mut Walk<'_, '_>, indent: usize, asked: &Asked<'_>) {
+        let call = walk.asked(asked, indent + 8);
         let open = format!("fn () => {}", call.open);
-        let items = vec![leaf(text(source.as_bytes())), Laid { open, ..call }];
-        walk.code(indent, &list(format!("{me}->note("), items, ");"));
+        let items = vec![leaf(text(asked.source.as_bytes())), Laid { open, ..call }];
+        walk.code(indent, &list(format!("{}->note(", asked.me), items, ");"));
     }
 
     fn server(&self, name: &str) -> String {

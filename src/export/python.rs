@@ -10,7 +10,7 @@ use super::plan::{OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Routine, Send, Shape};
 use super::walk::{
-    Asker, Asking, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
+    Asked, Asker, Asking, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, argument,
     arguments, names_in,
 };
 use super::words::{
@@ -355,33 +355,14 @@ impl Language for Python {
         }
     }
 
-    fn ask(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-    ) {
-        let (request, shape) = request;
-        let call = walk.call(request, shape, indent + 8, Asking::Console(me));
-        let items = vec![leaf(text(source.as_bytes())), lambda(call)];
-        walk.code(indent, &list(format!("{me}.asks("), items, ")"));
-    }
-
-    fn start_asking(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-        waits: &str,
-    ) {
-        let (request, shape) = request;
-        let call = walk.call(request, shape, indent + 8, Asking::Console(me));
-        let items = vec![leaf(text(source.as_bytes())), lambda(call), leaf(waits)];
-        walk.code(indent, &list(format!("{me}.starts_asking("), items, ")"));
+    fn ask(&self, walk: &mut Walk<'_, '_>, indent: usize, asked: &Asked<'_>) {
+        let mut items = vec![
+            leaf(text(asked.source.as_bytes())),
+            lambda(walk.asked(asked, indent + 8)),
+        ];
+        items.extend(asked.waits.map(leaf));
+        let verb = asked.either("asks", "starts_asking");
+        walk.code(indent, &list(format!("{}.{verb}(", asked.me), items, ")"));
     }
 
     fn milliseconds(&self, milliseconds: &Argument) -> String {

@@ -1,6 +1,6 @@
 //! A test for cargo, with tokio and the crates redis and mysql_async.
 
-use crate::sim::client::protocol::{Argument, Request};
+use crate::sim::client::protocol::Argument;
 use crate::sim::database::{Statement, Value as SqlValue};
 use crate::sim::event::Value;
 
@@ -11,7 +11,8 @@ use super::plan::{Move, OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Code, Routine, Send, Shape, is_sent_first};
 use super::walk::{
-    Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk, names_in,
+    Asked, Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
+    names_in,
 };
 use super::words::{
     WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, screaming, short, snake, sql_with,
@@ -301,36 +302,12 @@ impl Language for Rust {
         }
     }
 
-    fn ask(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-    ) {
-        let (request, shape) = request;
-        let request = walk.call(request, shape, indent + 4, Asking::Console(me));
-        let items = vec![leaf(self.text(source.as_bytes())), request];
-        walk.code(indent, &list(format!("{me}.asks("), items, ").await;"));
-    }
-
-    fn start_asking(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-        waits: &str,
-    ) {
-        let (request, shape) = request;
-        let request = walk.call(request, shape, indent + 4, Asking::Console(me));
-        let items = vec![leaf(self.text(source.as_bytes())), leaf(waits), request];
-        walk.code(
-            indent,
-            &list(format!("{me}.starts_asking("), items, ").await;"),
-        );
+    fn ask(&self, walk: &mut Walk<'_, '_>, indent: usize, asked: &Asked<'_>) {
+        let mut items = vec![leaf(self.text(asked.source.as_bytes()))];
+        items.extend(asked.waits.map(leaf));
+        items.push(walk.asked(asked, indent + 4));
+        let open = format!("{}.{}(", asked.me, asked.either("asks", "starts_asking"));
+        walk.code(indent, &list(open, items, ").await;"));
     }
 
     fn milliseconds(&self, milliseconds: &Argument) -> String {

@@ -1,6 +1,6 @@
 //! A test for vitest, with ioredis and mysql2.
 
-use crate::sim::client::protocol::{Argument, Request};
+use crate::sim::client::protocol::Argument;
 use crate::sim::database::{Statement, Value as SqlValue};
 
 use super::claim::Replies;
@@ -10,7 +10,7 @@ use super::plan::{OPERATOR, Part, Plan};
 use super::request::Call;
 use super::routine::{Code, Routine, Send, Shape};
 use super::walk::{
-    Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
+    Asked, Asker, Asking, BRACES, Form, Guide, Language, Phrases, Proof, Questions, Tables, Walk,
     argument, arguments, names_in,
 };
 use super::words::{
@@ -361,35 +361,14 @@ impl Language for JavaScript {
         }
     }
 
-    fn ask(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-    ) {
-        let (request, shape) = request;
-        let call = walk.call(request, shape, indent + 4, Asking::Console(me));
-        walk.code(
-            indent,
-            &arrow(format!("await {me}.asks("), source, call, ");"),
-        );
-    }
-
-    fn start_asking(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-        waits: &str,
-    ) {
-        let (request, shape) = request;
-        let call = walk.call(request, shape, indent + 4, Asking::Console(me));
-        let open = format!("await {me}.startsAsking(\"{waits}\", ");
-        walk.code(indent, &arrow(open, source, call, ");"));
+    fn ask(&self, walk: &mut Walk<'_, '_>, indent: usize, asked: &Asked<'_>) {
+        let me = asked.me;
+        let call = walk.asked(asked, indent + 4);
+        let open = match asked.waits {
+            None => format!("await {me}.asks("),
+            Some(waits) => format!("await {me}.startsAsking(\"{waits}\", "),
+        };
+        walk.code(indent, &arrow(open, asked.source, call, ");"));
     }
 
     fn milliseconds(&self, milliseconds: &Argument) -> String {

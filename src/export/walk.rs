@@ -309,40 +309,20 @@ pub(super) trait Language {
     /// The call that sends a request.
     fn call(&self, call: &Call<'_>, shape: Shape, indent: usize, asker: Asker<'_>) -> Laid;
     /// What somebody types at a console.
-    fn ask(
-        &self,
-        walk: &mut Walk<'_, '_>,
-        indent: usize,
-        me: &str,
-        source: &str,
-        request: (&Request, Shape),
-    );
+    fn ask(&self, walk: &mut Walk<'_, '_>, indent: usize, asked: &Asked<'_>);
     /// A request that has been under way comes to its server, where the protocol's own request cannot be sent so late; whether
     /// anything was written.
     fn deliver(
         &self,
         _walk: &mut Walk<'_, '_>,
         _indent: usize,
-        _me: &str,
-        _label: &str,
-        _request: (&Request, Shape),
+        _asked: &Asked<'_>,
         _is_late: bool,
     ) -> bool {
         false
     }
     /// How long a client may count on a lock, as a number.
     fn milliseconds(&self, milliseconds: &Argument) -> String;
-    /// What somebody types at a console that waits for somebody else.
-    fn start_asking(
-        &self,
-        _walk: &mut Walk<'_, '_>,
-        _indent: usize,
-        _me: &str,
-        _source: &str,
-        _request: (&Request, Shape),
-        _waits: &str,
-    ) {
-    }
     /// What a protocol is given before its variables; `stores` are the names of the connections to Redis servers.
     fn handed(&self, routine: &Routine<'_>, client: &str, stores: &[String]) -> Vec<String>;
     /// A variable that a protocol is given.
@@ -880,6 +860,16 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
+    /// The call that sends what is typed at a console.
+    pub fn asked(&self, asked: &Asked<'_>, indent: usize) -> Laid {
+        self.call(
+            asked.request,
+            asked.shape,
+            indent,
+            Asking::Console(asked.me),
+        )
+    }
+
     /// The call that sends a request.
     pub fn call(&self, request: &Request, shape: Shape, indent: usize, who: Asking<'_>) -> Laid {
         let place = match request {
@@ -1048,7 +1038,14 @@ impl<'p, 'a> Walk<'p, 'a> {
                 seen,
             } => {
                 let shape = self.plan.seen[*seen].shape;
-                return language.ask(self, indent, me, source, (request, shape));
+                let asked = Asked {
+                    me,
+                    source,
+                    request,
+                    shape,
+                    waits: None,
+                };
+                return language.ask(self, indent, &asked);
             }
             Move::Remark(text) => return self.remark(indent, text),
             Move::Step(label) => (self.step_phrase(), self.label(label, step)),
@@ -1063,8 +1060,14 @@ impl<'p, 'a> Walk<'p, 'a> {
                 shape,
                 is_late,
             } => {
-                let request = (request, *shape);
-                if language.deliver(self, indent, me, label, request, *is_late) {
+                let asked = Asked {
+                    me,
+                    source: label,
+                    request,
+                    shape: *shape,
+                    waits: None,
+                };
+                if language.deliver(self, indent, &asked, *is_late) {
                     return;
                 }
                 (phrases.deliver, self.label(label, ""))
@@ -1084,7 +1087,14 @@ impl<'p, 'a> Walk<'p, 'a> {
                 let waits = [("server", self.waits_at(*at))];
                 let waits = waits.each_ref().map(|(name, word)| (*name, word.as_str()));
                 let waits = filled(phrases.start_asking, &waits);
-                return language.start_asking(self, indent, me, source, (request, *shape), &waits);
+                let asked = Asked {
+                    me,
+                    source,
+                    request,
+                    shape: *shape,
+                    waits: Some(&waits),
+                };
+                return language.ask(self, indent, &asked);
             }
             Move::Hear(what) => (phrases.hear, self.label(what, "")),
             Move::Listen(..) if self.options.holds => return,
@@ -1343,6 +1353,31 @@ pub(super) enum Asking<'s> {
     Console(&'s str),
     /// Whoever sets everything up.
     SetUp,
+}
+
+/// What somebody types at a console.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'s> {
+    /// What the test calls who types it.
+    pub me: &'s str,
+    /// As it is typed.
+    pub source: &'s str,
+    /// What is sent.
+    pub request: &'s Request,
+    /// What is looked at in the reply.
+    pub shape: Shape,
+    /// How the test sees that it waits for somebody else; `None` where it is answered at once.
+    pub waits: Option<&'s str>,
+}
+
+impl Asked<'_> {
+    /// One word where it is answered at once, another where it waits.
+    pub fn either(&self, at_once: &'static str, waits: &'static str) -> &'static str {
+        match self.waits {
+            None => at_once,
+            Some(_) => waits,
+        }
+    }
 }
 
 /// Who sends a request, and what the connection to the Redis server is called that it would go to.
