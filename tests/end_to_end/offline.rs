@@ -82,6 +82,29 @@ fn edition(browser: &Browser) -> String {
     edition.as_str().unwrap_or_default().to_owned()
 }
 
+/// How many open pages share the lock that keeps a newer edition waiting.
+fn open_pages(browser: &Browser) -> u64 {
+    let script = "return navigator.locks.query().then(it => it.held.length)";
+    let held = browser.execute(script, &json!([]));
+    held.as_u64().expect("a number of locks")
+}
+
+/// Reloads until the page is of this edition. The first reload brings it where the browser takes the lock back from the page
+/// that is left within the second that the new one waits for it; a busy machine may need another, and three are a failure.
+#[track_caller]
+fn comes_with_a_reload(visitor: &Visitor<'_>, expected: &str) {
+    let browser = visitor.browser;
+    browser.wait_until("no other page is open", |it| open_pages(it) == 1);
+    let came = (0..3).any(|_| {
+        visitor.reloads();
+        browser.comes_to(|it| edition(it) == expected)
+    });
+    assert!(
+        came,
+        "three reloads, and still not: the {expected} edition is here"
+    );
+}
+
 #[track_caller]
 fn plays(visitor: &Visitor<'_>) {
     visitor.begins_anew();
@@ -117,8 +140,7 @@ fn is_never_half(browser: &Browser) {
     browser.wait_until("the second edition is ready", |it| {
         has_worker(it, "waiting")
     });
-    visitor.reloads();
-    browser.wait_until("the second edition is here", |it| edition(it) == "second");
+    comes_with_a_reload(&visitor, "second");
     visitor.sees_cursor(1, 1);
     // The third is only half uploaded: one of its files is not there yet.
     published.publish("third");
@@ -151,7 +173,6 @@ fn keeps_its_version(browser: &Browser) {
         plays(&visitor);
         visitor.waits_a_moment();
     });
-    visitor.reloads();
-    browser.wait_until("the second edition is here", |it| edition(it) == "second");
+    comes_with_a_reload(&visitor, "second");
     visitor.sees_cursor(1, 1);
 }
