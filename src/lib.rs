@@ -41,14 +41,16 @@
 //! 5. [`session`] is the whole page without the browser: a message goes in, and the text, the timeline and the cursor change.
 //! 6. [`search`] tries every schedule within bounds, and finds the shortest one that breaks a property.
 //! 7. [`diagram`] turns a timeline into the space-time picture, as plain numbers; [`strokes`] makes paths and texts of them.
-//! 8. [`export`] turns a scenario into a test for real servers.
-//! 9. `servers`, where the feature `servers` is on, plays a scenario on real servers and compares.
-//! 10. `ui`, where the feature `ui` is on, shows it all and turns clicks into messages. It holds no rule.
+//! 8. [`compare`] plays the same schedule under another protocol or another fence, and tells where the two part.
+//! 9. [`export`] turns a scenario into a test for real servers.
+//! 10. `servers`, where the feature `servers` is on, plays a scenario on real servers and compares.
+//! 11. `ui`, where the feature `ui` is on, shows it all and turns clicks into messages. It holds no rule.
 
 // The macro `view!` names this crate as its users do.
 #[cfg(feature = "ui")]
 extern crate self as latchkey;
 
+pub mod compare;
 pub mod diagram;
 pub mod export;
 pub mod link;

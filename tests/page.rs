@@ -500,6 +500,35 @@ async fn one_of_several_searches_is_chosen() {
     page.sees_line("  wipes: 4");
 }
 
+#[wasm_bindgen_test]
+async fn a_schedule_stands_beside_itself_with_another_fence() {
+    let page = Visitor::opens(story("05-lapse-with-fence")).await;
+    page.presses_on_page("Compare").await;
+    page.sees_words(
+        ".over .search__result",
+        "They never part: the rows, the charges, the locks and the beliefs stay the same.",
+    );
+    let with = "Beside the schedule as it is, the same one with";
+    page.fills_in(with, "1").await;
+    page.sees_words(
+        ".over .search__result",
+        "They part at action 14, A write: from there the rows are not the same.",
+    );
+    page.sees_words(".compare__parts td", "0 rows · rejected (fenced), stale");
+    page.sees_words(".compare__parts td", "1 row · accepted, stale");
+    page.sees_words(
+        ".compare td",
+        "broken: a stale write is never accepted after a newer holder's write",
+    );
+    page.presses_on_page("Open it").await;
+    page.sees_title("The same stall, and a fence stops it, with no fence");
+    page.sees_cursor(14, 15);
+    page.sees_verdict(
+        "A stale write is never accepted after a newer holder's write",
+        "broken",
+    );
+}
+
 /// Runs a pinned search as the worker does, string by string, and compares with what its text says: what it says natively.
 fn a_worker_counts_as_pinned(text: &str) {
     let reading = latchkey::scenario::read(text).unwrap();

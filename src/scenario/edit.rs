@@ -734,6 +734,27 @@ fn with_scripts_renamed(line: &str, renamed: &SortedMap<String, String>) -> Stri
     words.join(" ")
 }
 
+/// Lets whoever runs one protocol run another one, with the parameters that they have, or with these (` order=order-1`).
+///
+/// # Errors
+/// The text's own.
+pub fn run_instead(text: &str, from: &str, to: &str, parameters: Option<&str>) -> Edited {
+    let mut editor = Editor::new(text)?;
+    for (mut clients, comment, place) in editor.client_lines() {
+        let Some(protocol) = clients.protocol.as_mut().filter(|it| it.text == from) else {
+            continue;
+        };
+        to.clone_into(&mut protocol.text);
+        if parameters.is_some() {
+            clients.parameters.clear();
+        }
+        let line = print::clients(&clients) + parameters.unwrap_or_default();
+        let line = with_comment(line, comment.as_ref());
+        editor.replace(place.line.saturating_sub(1), place.line, vec![line]);
+    }
+    Ok(editor.finish())
+}
+
 /// Takes a protocol away, with the clients that run it and their lines.
 ///
 /// # Errors
@@ -805,6 +826,11 @@ pub fn set_expected(line: &str, reply: Option<&str>) -> String {
     with_comment(changed, parts.comment.map(str::to_owned).as_ref())
 }
 
+/// What is so at the end of a schedule, a line of an `expect` block each.
+pub fn expectations_at_end(timeline: &Timeline) -> Vec<String> {
+    End::of(timeline).lines()
+}
+
 /// Writes an `expect` block that says what is so at the end of a schedule, in the place of the one that is there; comments in
 /// it stay, above the lines.
 ///
@@ -812,8 +838,7 @@ pub fn set_expected(line: &str, reply: Option<&str>) -> String {
 /// The text's own.
 pub fn pin_expectations(text: &str, timeline: &Timeline) -> Edited {
     let mut editor = Editor::new(text)?;
-    let lines = End::of(timeline)
-        .lines()
+    let lines = expectations_at_end(timeline)
         .into_iter()
         .map(|line| format!("  {line}"));
     let block = editor.blocks().find_map(|block| match &block.kind {

@@ -97,6 +97,18 @@ pub fn protocol_named(name: &str) -> Option<&'static LibraryProtocol> {
     protocols().iter().find(|protocol| protocol.name == name)
 }
 
+/// The parameters with which the library's story runs a protocol, as they stand behind its name: ` order=order-1`.
+pub fn parameters_of(protocol: &str) -> Option<String> {
+    let protocol = protocol_named(protocol)?;
+    let story = story_named(protocol.story)?;
+    let runs_it = |line: &&str| {
+        line.starts_with("client ") && line.split([' ', ',']).any(|word| word == protocol.name)
+    };
+    let line = story.text.lines().find(runs_it)?;
+    let words = line.split_whitespace().filter(|word| word.contains('='));
+    Some(words.map(|word| format!(" {word}")).collect())
+}
+
 fn story(path: &'static str, text: &'static str) -> Story {
     let file = path.rsplit('/').next().unwrap_or(path);
     let mut comments = text

@@ -1049,25 +1049,15 @@ pub fn client_of(action: &Action) -> Option<ClientId> {
 
 /// Gives a client that was just added the parameters with which the library's story runs the same protocol.
 fn with_parameters(text: &str, name: &str, protocol: Option<&str>) -> String {
-    let parameters = protocol.and_then(parameters_in_library).unwrap_or_default();
+    let parameters = protocol
+        .and_then(scenario::library::parameters_of)
+        .unwrap_or_default();
     let declaration = format!("client {name}: {}", protocol.unwrap_or_default());
     let lines = text.lines().map(|line| match line == declaration {
         true => format!("{line}{parameters}\n"),
         false => format!("{line}\n"),
     });
     lines.collect()
-}
-
-/// ` order=order-1`, as the library's story writes it.
-fn parameters_in_library(protocol: &str) -> Option<String> {
-    let protocol = scenario::library::protocol_named(protocol)?;
-    let story = scenario::library::story_named(protocol.story)?;
-    let runs_it = |line: &&str| {
-        line.starts_with("client ") && line.split([' ', ',']).any(|word| word == protocol.name)
-    };
-    let line = story.text.lines().find(runs_it)?;
-    let words = line.split_whitespace().filter(|word| word.contains('='));
-    Some(words.map(|word| format!(" {word}")).collect())
 }
 
 fn replay(reading: &Reading) -> Timeline {

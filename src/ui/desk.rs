@@ -51,6 +51,8 @@ pub enum Over {
     Branches,
     /// The search for a failing schedule.
     Search,
+    /// The schedule beside itself with one thing changed.
+    Compare,
     /// The keys and what the picture's marks mean.
     Help,
 }

@@ -4,7 +4,7 @@ use super::view::*;
 
 use super::controls::{hidden, icon, token};
 
-const KEYS: [(&str, &str); 15] = [
+const KEYS: [(&str, &str); 16] = [
     ("← →", "back and forward one action"),
     ("Home End", "to the start, to the end"),
     ("Space", "play, stop"),
@@ -22,6 +22,10 @@ const KEYS: [(&str, &str); 15] = [
     ("↑ ↓", "in a console: what was typed before"),
     ("L", "the library of stories"),
     ("F", "find a failing schedule"),
+    (
+        "V",
+        "the schedule side by side with itself, one thing changed",
+    ),
     ("?", "this sheet"),
 ];
 

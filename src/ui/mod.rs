@@ -14,6 +14,7 @@ mod branches;
 mod challenge;
 mod charges;
 mod clients;
+mod compare;
 mod console;
 mod export;
 mod guide;

@@ -5,7 +5,7 @@ use super::view::*;
 use super::browser;
 use super::controls::Button;
 use super::desk::{Desk, Over};
-use super::{branches, help, library, notices, search, share};
+use super::{branches, compare, help, library, notices, search, share};
 
 /// The one dialog of the page. What is told while it is open stands within it: a browser draws nothing else above it.
 pub fn over_page(desk: Desk) -> AnyView {
@@ -32,6 +32,7 @@ pub fn over_page(desk: Desk) -> AnyView {
         Some(Over::Share) => "Share",
         Some(Over::Branches) => "Branches",
         Some(Over::Search) => "Find a failing schedule",
+        Some(Over::Compare) => "The same schedule, side by side",
         Some(Over::Help) => "Keys and marks",
         None => "",
     };
@@ -40,6 +41,7 @@ pub fn over_page(desk: Desk) -> AnyView {
         Some(Over::Share) => share::view(desk),
         Some(Over::Branches) => branches::view(desk),
         Some(Over::Search) => search::view(desk),
+        Some(Over::Compare) => compare::view(desk),
         Some(Over::Help) => help::view(),
         None => ().into_any(),
     };

@@ -36,6 +36,7 @@ fn press(desk: Desk, event: &KeyboardEvent) -> bool {
         "r" | "R" => desk.send(Msg::Redo),
         "l" | "L" => desk.over.set(Some(Over::Library)),
         "f" | "F" => desk.over.set(Some(Over::Search)),
+        "v" | "V" => desk.over.set(Some(Over::Compare)),
         "?" => desk.over.set(Some(Over::Help)),
         "s" | "S" => desk.send(Msg::StepOn),
         "p" | "P" => pause_or_resume(desk, last_actor(desk)),
