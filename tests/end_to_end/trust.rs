@@ -121,7 +121,7 @@ fn never_markup(browser: &Browser) {
     let visitor = Visitor::opens(browser, &link::encode(&text, 4));
     visitor.sees_cursor(4, 4);
     let elements = || browser.count("img, script:not([src]), [onerror], [onload]");
-    let check = |view: &str| {
+    let mut check = |view: &str| {
         assert_eq!(elements(), 0, "markup came to life in {view}");
         let ran = browser.execute("return 'ran' in window", &json!([]));
         assert_eq!(ran, json!(false), "a script ran in {view}");
@@ -130,7 +130,8 @@ fn never_markup(browser: &Browser) {
         visitor.presses(view);
         check(view);
     }
-    looks_at_dialogs(browser, check);
+    looks_at_dialogs(browser, OPENERS, &mut check);
+    looks_at_dialogs(browser, COMPARES, &mut check);
     let page = browser.execute("return document.body.textContent", &json!([]));
     let shown = page.as_str().unwrap_or_default();
     let (tag, _) = MARKUP
