@@ -135,7 +135,7 @@ fn play(left: &Timeline, right: &mut Timeline) -> Vec<Pair> {
         let setup = right.setup().clone();
         let before = right.len();
         let done = read_schedule_line(&line, &setup)
-            .map_err(|error| error.message.clone())
+            .map_err(|_| "not in this protocol".to_owned())
             .and_then(|read| push(right, read.action));
         let between = before..done.as_ref().copied().unwrap_or(right.len());
         pairs.extend(between.map(|place| Pair {

@@ -4,7 +4,7 @@ use super::view::*;
 
 use super::challenge::challenge;
 use super::controls::{Button, badge, fresh_id, icon, list, token};
-use super::desk::{Desk, Over};
+use super::desk::Desk;
 use crate::scenario::library;
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, ClientId, LatchPoint, Leg};
@@ -28,7 +28,6 @@ pub fn clients(desk: Desk) -> AnyView {
             <header class="panel__head">
                 <h2 class="panel__title" id="h-clients">"Clients"</h2>
                 <span class="panel__note">"a latch holds a client back"</span>
-                <span class="panel__tools">{compare(desk)}</span>
             </header>
             <div class="panel__body" tabindex="-1">
                 {challenge(desk)}
@@ -38,15 +37,6 @@ pub fn clients(desk: Desk) -> AnyView {
             </div>
         </section>
     }
-}
-
-/// Opens the schedule beside itself with one thing changed.
-fn compare(desk: Desk) -> AnyView {
-    Button::new("Compare")
-        .label("The same schedule under another fence or another protocol, side by side (V)")
-        .class("button--small button--quiet")
-        .does(move || desk.over.set(Some(Over::Compare)))
-        .draw(desk)
 }
 
 fn nobody() -> AnyView {

@@ -153,8 +153,8 @@ fn draw_row(row: Row, parts: bool) -> AnyView {
 fn draw_side(side: Side) -> AnyView {
     let (class, words) = match side {
         Side::Done(reply) => ("", reply),
-        Side::LeftOut(why) => ("compare__left-out", "not possible: ".to_string() + &why),
-        Side::Absent => ("compare__left-out", "no such step".to_string()),
+        Side::LeftOut(why) => ("compare__left-out", why),
+        Side::Absent => ("compare__left-out", "not in this protocol".to_string()),
     };
     view! { <td class=class>{words}</td> }.into_any()
 }

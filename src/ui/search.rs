@@ -205,7 +205,7 @@ fn in_words(outcome: &Outcome) -> String {
 
 // ---- the button beside the picture
 
-/// The button that opens the search, and tells how far one has come.
+/// The buttons that open the comparison and the search; this one tells how far the search has come.
 pub fn seek(desk: Desk) -> AnyView {
     let words = Memo::new(move || {
         desk.seeking.with(|seeking| match seeking.stage {
@@ -214,8 +214,14 @@ pub fn seek(desk: Desk) -> AnyView {
             _ => "Find a failing schedule".to_string(),
         })
     });
+    let compare = Button::new("Compare")
+        .icon("compare")
+        .label("The same schedule under another fence or another protocol, side by side (V)")
+        .class("button--small seek seek--compare")
+        .does(move || desk.over.set(Some(Over::Compare)));
     view! {
         <span class="panel__tools">
+            {compare.draw(desk)}
             {move || {
                 Button::new(words.get())
                     .icon("find")
