@@ -174,10 +174,13 @@ async fn consoles_print_as_the_servers_own_programs_do() {
         "what somebody types never becomes markup"
     );
     page.sees_key("greeting", "\"<b>hello</b>\"");
-    page.recalls_command("ArrowUp", "SELECT * FROM inventory");
-    page.recalls_command("ArrowUp", "LRANGE greeting 0 -1");
-    page.recalls_command("ArrowDown", "SELECT * FROM inventory");
-    page.recalls_command("ArrowDown", "");
+    page.recalls_command("ArrowUp", "SELECT * FROM inventory")
+        .await;
+    page.recalls_command("ArrowUp", "LRANGE greeting 0 -1")
+        .await;
+    page.recalls_command("ArrowDown", "SELECT * FROM inventory")
+        .await;
+    page.recalls_command("ArrowDown", "").await;
 }
 
 #[wasm_bindgen_test]
@@ -553,4 +556,34 @@ fn the_worker_finds_and_counts_what_the_program_does() {
     a_worker_counts_as_pinned(include_str!(
         "../scenarios/search/33c-wait-helps-half-way.latchkey"
     ));
+}
+
+#[wasm_bindgen_test]
+async fn the_editor_offers_what_can_stand_at_the_caret() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.presses_tab("Text").await;
+    let (area, list) = (".text__area", ".text__choices");
+    page.types("\nschedule\n  pau").await;
+    page.sees_choices(list, &["pause"], "pause");
+    page.presses_key(area, "Tab").await;
+    page.sees_line("  pause ");
+    // Of what comes next nothing is typed yet: Enter and Tab are the browser's until one is chosen.
+    page.sees_choices(list, &["A", "B"], "");
+    assert!(page.presses_key(area, "Tab").await);
+    page.presses_key(area, "ArrowUp").await;
+    page.sees_choices(list, &["A", "B"], "B");
+    page.sees_attribute(area, "aria-activedescendant", "text-choices-1");
+    assert!(!page.presses_key(area, "Enter").await);
+    page.sees_line("  pause B ");
+    page.presses_key(area, "Escape").await;
+    page.sees_choices(list, &[], "");
+    // What is there already is not offered.
+    page.types("before token").await;
+    page.sees_choices(list, &[], "");
+    page.types("\n  A ").await;
+    page.sees_choices(list, &["acquire", "token", "write", "release"], "");
+    page.takes_choice(list, "token").await;
+    page.sees_line("  A token");
+    page.waits_for(400).await;
+    page.sees_cursor(2, 2);
 }

@@ -13,9 +13,11 @@
 
 pub mod check;
 mod compile;
+pub mod complete;
 pub mod edit;
 mod error;
 pub(crate) mod found;
+pub mod highlight;
 mod layout;
 pub mod limits;
 mod lines;

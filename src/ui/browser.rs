@@ -490,6 +490,29 @@ pub fn on_width(element: &web_sys::Element, changed: impl Fn(i32, i32) + 'static
     handler.forget();
 }
 
+/// The width and the height of what is seen of the window, in pixels.
+pub fn window_size() -> (f64, f64) {
+    let side = |name: &str| {
+        let side = js_sys::Reflect::get(&window(), &name.into()).ok();
+        side.and_then(|side| side.as_f64()).unwrap_or_default()
+    };
+    (side("innerWidth"), side("innerHeight"))
+}
+
+/// Writes a text in place of these units of a textarea, as if it were typed, so that the browser's own undo knows of it.
+pub fn write_into(area: &web_sys::HtmlTextAreaElement, start: u32, end: u32, text: &str) {
+    let _ = area.focus();
+    let _ = area.set_selection_range(start, end);
+    let page: web_sys::HtmlDocument = document().unchecked_into();
+    let is_typed = page.exec_command_with_show_ui_and_value("insertText", false, text);
+    if is_typed != Ok(true) {
+        let _ = area.set_range_text_with_start_and_end(text, start, end);
+        if let Ok(event) = web_sys::Event::new("input") {
+            let _ = area.dispatch_event(&event);
+        }
+    }
+}
+
 /// Shows or closes a dialog, over everything else.
 pub fn show_dialog(dialog: &web_sys::HtmlDialogElement, shown: bool) {
     match shown {

@@ -7,14 +7,15 @@ pub mod browser;
 pub mod controls;
 pub mod desk;
 pub mod follow;
-pub mod highlight;
 pub mod view;
 
 mod branches;
 mod challenge;
 mod charges;
+mod choices;
 mod clients;
 mod compare;
+mod completing;
 mod console;
 mod export;
 mod guide;

@@ -5,12 +5,14 @@ use super::view::*;
 use web_sys::HtmlTextAreaElement;
 
 use super::browser::{self, Timer};
+use super::completing::Completing;
 use super::controls::{Button, Key, icon, list};
 use super::desk::{Desk, Dock, Tab};
-use super::highlight::{self, Piece};
 use super::share;
 use crate::scenario::TextError;
 use crate::scenario::check::Difference;
+use crate::scenario::complete::{block_of, top_level_word};
+use crate::scenario::highlight::{self, Piece};
 use crate::session::{Msg, Session};
 use crate::words;
 
@@ -65,9 +67,13 @@ pub fn text(desk: Desk) -> AnyView {
             typed.set(None);
         }
     };
-    let typing = move |event| {
+    let body = NodeRef::<web_sys::HtmlDivElement>::new();
+    let probe = NodeRef::<web_sys::HtmlDivElement>::new();
+    let completing = Completing::new(area, probe);
+    let typing = move |event: web_sys::Event| {
         typed.set(Some(event_target_value(&event)));
         timer.set(PAUSE_OF_TYPING, read);
+        completing.typed(&event);
     };
     follow_session(desk, area, typed);
     follow_cursor(desk, area, seen);
@@ -110,8 +116,6 @@ pub fn text(desk: Desk) -> AnyView {
     };
     let height = move || (size.get().0.max(1) as f64 * seen.get().line).to_string() + "px";
     let width = move || "calc(".to_string() + &(size.get().1 + 2).to_string() + "ch + 1rem)";
-    let body = NodeRef::<web_sys::HtmlDivElement>::new();
-    let probe = NodeRef::<web_sys::HtmlDivElement>::new();
     let measure = move || {
         if let (Some(body), Some(probe)) = (body.get_untracked(), probe.get_untracked()) {
             let line = probe.get_bounding_client_rect().height() / 10.0;
@@ -122,6 +126,7 @@ pub fn text(desk: Desk) -> AnyView {
             if line > 1.0 {
                 seen.set(Seen { top, height, line });
             }
+            completing.follow();
         }
     };
     effect(move || {
@@ -151,12 +156,18 @@ pub fn text(desk: Desk) -> AnyView {
                         spellcheck="false"
                         autocomplete="off"
                         autocapitalize="off"
+                        aria-autocomplete="list"
+                        aria-controls="text-choices"
+                        aria-activedescendant=move || completing.active_id()
                         on:input=typing
-                        on:blur=move |_| read()
+                        on:keydown=move |event| completing.key(event)
+                        on:click=move |_| completing.close()
+                        on:blur=move |_| { completing.close(); read() }
                         on:focus=move |_| sync(desk, area, typed)
                     ></textarea>
                 </div>
             </div>
+            {completing.draw()}
             {state(desk)}
         </section>
     }
@@ -344,11 +355,11 @@ fn rows_of(
     count: usize,
 ) -> Vec<(Key, Row)> {
     let first = first.min(lines.len().saturating_sub(count));
-    let mut block = highlight::block_of(lines, first);
+    let mut block = block_of(lines, first);
     let first_error = session.errors().first();
     let mut rows = Vec::new();
     for (place, line) in lines.iter().enumerate().skip(first).take(count) {
-        let word = highlight::top_level_word(line);
+        let word = top_level_word(line);
         if !word.is_empty() {
             block = word;
         }

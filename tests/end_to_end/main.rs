@@ -32,6 +32,7 @@ mod troubles;
 mod trust;
 mod visitor;
 mod webdriver;
+mod writing;
 
 use browser::{Browser, Driver};
 use file_server::FileServer;
@@ -56,6 +57,7 @@ fn all_tests() -> Vec<Test> {
         offline::TESTS,
         troubles::TESTS,
         searching::TESTS,
+        writing::TESTS,
         trust::TESTS,
         beside_others::TESTS,
         measures::TESTS,

@@ -265,6 +265,16 @@ impl<'b> Visitor<'b> {
         });
     }
 
+    /// These are the first choices of the list that is open; none where none is.
+    #[track_caller]
+    pub fn sees_choices(&self, choices: &[&str]) {
+        self.comes_to_see(&choices.join("; "), |visitor| {
+            let seen = visitor.contents(".choice__text");
+            let first = &seen[..seen.len().min(choices.len().max(1))];
+            first.join("; ")
+        });
+    }
+
     /// Something is told, in the status line.
     #[track_caller]
     pub fn hears(&self, words: &str) {

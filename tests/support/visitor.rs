@@ -49,7 +49,8 @@ impl Visitor {
         self.waits_for(30).await;
     }
 
-    async fn waits_for(&self, milliseconds: i32) {
+    /// Until so much time has passed.
+    pub async fn waits_for(&self, milliseconds: i32) {
         let promise = js_sys::Promise::new(&mut |resolve, _| {
             let window = web_sys::window().unwrap();
             window
@@ -191,6 +192,27 @@ impl Visitor {
         self.waits_for(400).await;
     }
 
+    /// Types this behind what stands in the editor.
+    pub async fn types(&self, words: &str) {
+        let area: HtmlTextAreaElement = self.one(".text__area").unchecked_into();
+        area.focus().unwrap();
+        area.set_value(&(area.value() + words));
+        tell_typed(&area, "insertText");
+        self.waits().await;
+    }
+
+    /// Presses a key in an element; whether the page leaves it to the browser.
+    pub async fn presses_key(&self, selector: &str, key: &str) -> bool {
+        let how = web_sys::KeyboardEventInit::new();
+        how.set_key(key);
+        how.set_bubbles(true);
+        how.set_cancelable(true);
+        let event = web_sys::KeyboardEvent::new_with_keyboard_event_init_dict("keydown", &how);
+        let is_left = self.one(selector).dispatch_event(&event.unwrap()).unwrap();
+        self.waits().await;
+        is_left
+    }
+
     /// Types a command at the operator's console.
     pub async fn types_command(&self, command: &str) {
         let field: HtmlInputElement = self.one(".consoles__prompt input").unchecked_into();
@@ -199,14 +221,9 @@ impl Visitor {
     }
 
     /// Presses an arrow in the console's field, and sees this command there.
-    pub fn recalls_command(&self, key: &str, expected: &str) {
+    pub async fn recalls_command(&self, key: &str, expected: &str) {
+        self.presses_key(".consoles__prompt input", key).await;
         let field: HtmlInputElement = self.one(".consoles__prompt input").unchecked_into();
-        let how = web_sys::KeyboardEventInit::new();
-        how.set_key(key);
-        how.set_bubbles(true);
-        how.set_cancelable(true);
-        let event = web_sys::KeyboardEvent::new_with_keyboard_event_init_dict("keydown", &how);
-        field.dispatch_event(&event.unwrap()).unwrap();
         assert_eq!(field.value(), expected);
     }
 
@@ -266,11 +283,34 @@ impl Visitor {
         self.waits().await;
     }
 
+    /// Takes one of the choices with the pointer.
+    pub async fn takes_choice(&self, selector: &str, words: &str) {
+        let choice = format!("{selector} [role=option]");
+        self.with_words(&choice, words).click();
+        self.waits().await;
+    }
+
     // Seeing.
 
     /// What was told last.
     pub fn said(&self) -> String {
         Visitor::words(&self.one(".status__said"))
+    }
+
+    /// These choices are offered, and this one is active (`""`: none).
+    pub fn sees_choices(&self, selector: &str, choices: &[&str], active: &str) {
+        let text = |choice: &HtmlElement| {
+            let text = choice.query_selector(".choice__text").unwrap().unwrap();
+            Visitor::words(&text)
+        };
+        let all = self.all(&format!("{selector} [role=option]"));
+        let seen: Vec<String> = all.iter().map(text).take(choices.len().max(1)).collect();
+        assert_eq!(seen, choices);
+        let is_active = |choice: &&HtmlElement| {
+            choice.get_attribute("aria-selected").as_deref() == Some("true")
+        };
+        let seen = all.iter().find(is_active).map(text).unwrap_or_default();
+        assert_eq!(seen, active);
     }
 
     /// Something there says this.
@@ -486,6 +526,18 @@ fn tell(element: &JsValue, name: &str) {
     let how = EventInit::new();
     how.set_bubbles(true);
     let event = Event::new_with_event_init_dict(name, &how).unwrap();
+    element
+        .unchecked_ref::<Element>()
+        .dispatch_event(&event)
+        .unwrap();
+}
+
+/// Tells a field's listeners that something of this kind was typed.
+fn tell_typed(element: &JsValue, kind: &str) {
+    let how = EventInit::new();
+    how.set_bubbles(true);
+    let event = Event::new_with_event_init_dict("input", &how).unwrap();
+    js_sys::Reflect::set(&event, &"inputType".into(), &kind.into()).unwrap();
     element
         .unchecked_ref::<Element>()
         .dispatch_event(&event)
