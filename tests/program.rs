@@ -379,10 +379,16 @@ fn run_needs_files_and_addresses() {
     let (out, _, status) = run(&["run", &right]);
     assert_eq!(status, 1);
     assert!(
-        out.ends_with("the scenario asks Redis: --redis URL is needed\n"),
+        out.ends_with("the scenario asks Redis: --redis URL is needed, or --start\n"),
         "{out}"
     );
-    let wrong: [&[&str]; 4] = [&[], &["--lapse"], &[&right, "--redis"], &[&right, "--fast"]];
+    let wrong: [&[&str]; 5] = [
+        &[],
+        &["--lapse"],
+        &[&right, "--redis"],
+        &[&right, "--fast"],
+        &[&right, "--start", "--redis", "redis://127.0.0.1"],
+    ];
     for arguments in wrong {
         let (out, err, status) = run(&[&["run"], arguments].concat());
         assert_eq!((out.as_str(), status), ("", 2), "{arguments:?}");

@@ -28,10 +28,13 @@ Commands:
   export FILE --to FORMAT [--holds]
                            prints a scenario as a test for real servers, or as a picture; with --holds, a test that
                            fails until the properties hold
-  run FILE... [--redis URL] [--mysql URL] [--prefix TEXT] [--lapse]
-                           plays scenarios on a real Redis and a real MySQL or MariaDB, and compares every reply;
-                           keys and channels have a prefix (latchkey:NUMBER: if not said; '' for none); with --lapse,
-                           keys are made to lapse where the schedule lets time pass
+  run FILE... [--redis URL] [--mysql URL] [--prefix TEXT] [--lapse] [--may-replicate] [--start]
+                           plays scenarios on real Redis servers and a real MySQL or MariaDB, and compares every reply;
+                           --redis NAME=URL for each of several servers; keys and channels have a prefix
+                           (latchkey:NUMBER: if not said; '' for none); with --lapse, keys are made to lapse where the
+                           schedule lets time pass; with --may-replicate, servers that are given and empty are made
+                           replicas for a while; with --start, redis-servers are started on spare ports, and a MariaDB
+                           where no --mysql is given: those can crash, lag, take over, and have clocks that jump
   show LINK                prints the scenario of a link: a whole address or the part from # on
 
 Formats of export, and how their files' names end:
@@ -523,8 +526,8 @@ fn help() -> String {
     match cfg!(feature = "servers") {
         true => help,
         false => help.replace(
-            "keys are made to lapse where the schedule lets time pass\n",
-            "keys are made to lapse where the schedule lets time pass (not in this program: it was\n                           built without the feature `servers`)\n",
+            "take over, and have clocks that jump\n",
+            "take over, and have clocks that jump\n                           (not in this program: it was built without the feature `servers`)\n",
         ),
     }
 }
@@ -603,9 +606,10 @@ fn run_files(_: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
 
 #[cfg(feature = "servers")]
 fn run_files(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outcome> {
-    let mut servers = latchkey::servers::Servers {
+    use latchkey::servers::{Given, Player, Servers, Trouble};
+    let mut servers = Servers {
         prefix: Some(format!("latchkey:{}:", std::process::id())),
-        ..Default::default()
+        ..Servers::default()
     };
     let mut files = Vec::new();
     let mut rest = arguments.iter();
@@ -613,15 +617,17 @@ fn run_files(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outc
         let option = argument.to_string_lossy();
         match option.as_ref() {
             "--lapse" => servers.lapse = true,
+            "--start" => servers.start = true,
+            "--may-replicate" => servers.may_replicate = true,
             "--redis" | "--mysql" | "--prefix" => {
                 let Some(value) = rest.next() else {
                     return usage(console, &format!("a value is missing behind {option}"));
                 };
-                let value = Some(value.to_string_lossy().into_owned());
+                let value = value.to_string_lossy().into_owned();
                 match option.as_ref() {
-                    "--redis" => servers.redis = value,
-                    "--mysql" => servers.mysql = value,
-                    _ => servers.prefix = value.filter(|prefix| !prefix.is_empty()),
+                    "--redis" => servers.redis.push(Given::read(&value)),
+                    "--mysql" => servers.mysql = Some(value),
+                    _ => servers.prefix = Some(value).filter(|prefix| !prefix.is_empty()),
                 }
             }
             option if option.starts_with('-') && option.len() > 1 => {
@@ -633,39 +639,65 @@ fn run_files(arguments: &[&OsStr], console: &mut Console<'_>) -> io::Result<Outc
     if files.is_empty() {
         return usage(console, "run needs at least one file");
     }
+    if servers.start && !servers.redis.is_empty() {
+        return usage(
+            console,
+            "the servers are given by --redis, or started by --start",
+        );
+    }
+    let mut player = match Player::new(servers) {
+        Ok(player) => player,
+        Err(trouble) => {
+            writeln!(console.err, "latchkey: {trouble}")?;
+            return Ok(Outcome::Wrong);
+        }
+    };
     let mut outcome = Outcome::Well;
     for file in files {
-        if !run_file(file, &servers, console)? {
-            outcome = Outcome::Wrong;
+        match run_file(file, &mut player, console)? {
+            Ok(()) => {}
+            Err(Some(Trouble::Interrupted)) => {
+                outcome = Outcome::Wrong;
+                break;
+            }
+            Err(_) => outcome = Outcome::Wrong,
         }
     }
+    player.stop(&mut |what| {
+        let _ = writeln!(console.err, "{what}");
+    });
     Ok(outcome)
 }
 
-/// Plays one file on real servers, and says whether they agree.
+/// Plays one file on real servers, and says whether they agree; `Err(None)`: it could not be read.
 #[cfg(feature = "servers")]
 fn run_file(
     file: &OsStr,
-    servers: &latchkey::servers::Servers,
+    player: &mut latchkey::servers::Player,
     console: &mut Console<'_>,
-) -> io::Result<bool> {
+) -> io::Result<Result<(), Option<latchkey::servers::Trouble>>> {
     let path = Path::new(file).display();
     let Some(text) = text_of(file, console)? else {
-        return Ok(false);
+        return Ok(Err(None));
     };
     let reading = match scenario::read(&text) {
         Ok(reading) => reading,
         Err(errors) => {
             report(console, file, &errors)?;
-            return Ok(false);
+            return Ok(Err(None));
         }
     };
     let timeline = play(&reading);
+    // As a compiler writes it: the line follows at once.
+    let after_path = |what: &str| match what.starts_with(|first: char| first.is_ascii_digit()) {
+        true => "",
+        false => " ",
+    };
     let mut say = |what: &str| {
         // Progress is no result: where nobody reads it, nothing is lost.
-        let _ = writeln!(console.err, "{path}:{what}");
+        let _ = writeln!(console.err, "{path}:{}{what}", after_path(what));
     };
-    match latchkey::servers::run(&reading, &timeline, servers, &mut say) {
+    match player.play(&reading, &timeline, &mut say) {
         Ok(compared) => {
             let latchkey::servers::Compared {
                 replies,
@@ -676,11 +708,12 @@ fn run_file(
                 console.out,
                 "{path}: the servers agree in {replies} replies, {rows} rows and {keys} keys"
             )?;
-            Ok(true)
+            Ok(Ok(()))
         }
         Err(trouble) => {
-            writeln!(console.out, "{path}:{trouble}")?;
-            Ok(false)
+            let what = trouble.to_string();
+            writeln!(console.out, "{path}:{}{what}", after_path(&what))?;
+            Ok(Err(Some(trouble)))
         }
     }
 }

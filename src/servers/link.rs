@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use crate::sim::store::reply::Reply;
 
 /// How long a server may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What goes to a server.
 #[derive(Clone, Debug)]
@@ -17,6 +17,21 @@ pub(super) enum Request {
     Command(Vec<Vec<u8>>),
     /// A statement of SQL.
     Statement(String),
+}
+
+/// A command of these words.
+pub(super) fn command(words: &[&[u8]]) -> Request {
+    Request::Command(words.iter().map(|word| word.to_vec()).collect())
+}
+
+/// Nothing, where it is no error.
+pub(super) fn done(got: Got) -> Result<(), String> {
+    match got {
+        Got::Store(Reply::Error(error)) | Got::Database(Answer::Error { text: error, .. }) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What comes from a server.
@@ -85,10 +100,15 @@ impl Link {
 
     /// The next thing that comes.
     pub async fn receive(&mut self) -> Result<Got, String> {
-        match tokio::time::timeout(PATIENCE, self.replies.recv()).await {
+        self.receive_within(PATIENCE).await
+    }
+
+    /// The next thing that comes within a time.
+    pub async fn receive_within(&mut self, patience: Duration) -> Result<Got, String> {
+        match tokio::time::timeout(patience, self.replies.recv()).await {
             Ok(Some(got)) => got,
             Ok(None) => Err("the connection is closed".to_owned()),
-            Err(_) => Err(format!("no answer for {} s", PATIENCE.as_secs())),
+            Err(_) => Err(format!("no answer for {} s", patience.as_secs())),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Plays a scenario on a real Redis and a real MySQL or MariaDB, and compares every answer with the playground's.
+//! Plays a scenario on real Redis servers and a real MySQL or MariaDB, and compares every answer with the playground's.
 //!
 //! ```text
 //! Timeline ──► facts, one after the other ──► Link for each client and server ──► reply ──► as the playground says?
@@ -6,13 +6,18 @@
 //!
 //! Each client has one connection to each server. A connection hands over whatever the server sends, in order, so that a request
 //! that waits for somebody else, a pushed message and a reply that nobody waits for any more are compared where the playground
-//! has them.
+//! has them. The servers are given, or the program's own: those can crash, lag, take over and have clocks that jump.
 
+mod compared;
 mod database;
+mod fleet;
 mod link;
 mod played;
 mod prefix;
+mod stage;
+mod started;
 mod store;
+mod stream;
 
 use std::fmt;
 
@@ -22,14 +27,42 @@ use crate::timeline::Timeline;
 /// Where the servers are, and how time passes.
 #[derive(Clone, Debug, Default)]
 pub struct Servers {
-    /// `redis://user:password@host:port/database`.
-    pub redis: Option<String>,
+    /// The Redis servers.
+    pub redis: Vec<Given>,
     /// `mysql://user:password@host:port/database`. Without a database one is made, and dropped in the end.
     pub mysql: Option<String>,
-    /// What stands before every key and every channel in Redis; without it they have their own names.
+    /// What stands before every key and every channel in a Redis that was given; without it they have their own names.
     pub prefix: Option<String>,
     /// Whether keys are made to lapse instead of waiting.
     pub lapse: bool,
+    /// Whether the program starts redis-servers of its own, and a MariaDB where `mysql` is none. Their clocks are set, so that
+    /// nothing is waited for, where a C compiler is there.
+    pub start: bool,
+    /// Whether servers that were given may be made replicas of each other, where they are empty.
+    pub may_replicate: bool,
+}
+
+/// A Redis server that was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// Which one of the scenario's it is; `None`: the only one.
+    pub name: Option<String>,
+    /// `redis://user:password@host:port/database`.
+    pub url: String,
+}
+
+impl Given {
+    /// Reads `URL` or `NAME=URL`.
+    pub fn read(text: &str) -> Given {
+        let (name, url) = match text.split_once('=') {
+            Some((name, url)) if !name.contains(':') => (Some(name.to_owned()), url),
+            _ => (None, text),
+        };
+        Given {
+            name,
+            url: url.to_owned(),
+        }
+    }
 }
 
 /// Why a scenario was not played to its end as the playground has it.
@@ -48,6 +81,8 @@ pub enum Trouble {
     },
     /// It cannot be played: why.
     Impossible(String),
+    /// The program was told to stop (Ctrl-C, SIGTERM).
+    Interrupted,
 }
 
 impl fmt::Display for Trouble {
@@ -68,6 +103,7 @@ impl fmt::Display for Trouble {
                 )
             }
             Trouble::Impossible(why) => formatter.write_str(why),
+            Trouble::Interrupted => formatter.write_str("interrupted"),
         }
     }
 }
@@ -83,19 +119,63 @@ pub struct Compared {
     pub keys: usize,
 }
 
-/// Plays a scenario on real servers, and compares. `say` is told what a person who waits should know.
-///
-/// # Errors
-/// The first difference, or why it cannot be played.
-pub fn run(
-    reading: &Reading,
-    timeline: &Timeline,
-    servers: &Servers,
-    say: &mut dyn FnMut(&str),
-) -> Result<Compared, Trouble> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Trouble::Impossible(error.to_string()))?;
-    runtime.block_on(played::play(reading, timeline, servers, say))
+/// Plays scenarios, one after the other. What it has started for several of them ends with it.
+pub struct Player {
+    servers: Servers,
+    runtime: tokio::runtime::Runtime,
+    started: Started,
+}
+
+/// What is started once for all scenarios.
+#[derive(Default)]
+struct Started {
+    mariadb: Option<started::MariaDb>,
+    /// What makes clocks settable, or why there is none; `None`: nobody has asked yet.
+    clocks: Option<Result<started::ClockLibrary, String>>,
+}
+
+impl Player {
+    /// Plays on these servers.
+    ///
+    /// # Errors
+    /// The operating system has no room for it.
+    pub fn new(servers: Servers) -> Result<Player, Trouble> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Trouble::Impossible(error.to_string()))?;
+        Ok(Player {
+            servers,
+            runtime,
+            started: Started::default(),
+        })
+    }
+
+    /// Plays a scenario and compares. `say` is told what a person who waits should know.
+    ///
+    /// # Errors
+    /// The first difference, or why it cannot be played.
+    pub fn play(
+        &mut self,
+        reading: &Reading,
+        timeline: &Timeline,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Compared, Trouble> {
+        let play = stage::play(reading, timeline, &self.servers, &mut self.started, say);
+        self.runtime.block_on(play)
+    }
+
+    /// Ends what has been started for all scenarios.
+    pub fn stop(&mut self, say: &mut dyn FnMut(&str)) {
+        if let Some(mariadb) = self.started.mariadb.take() {
+            say(&format!("stopped: process {}", mariadb.id()));
+            self.runtime.block_on(mariadb.stop());
+        }
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        self.stop(&mut |_| {});
+    }
 }

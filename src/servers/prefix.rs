@@ -6,6 +6,7 @@
 //! ```
 
 use crate::sim::ConnectionId;
+use crate::sim::action::ServerId;
 use crate::sim::store::reply::Reply;
 use crate::sim::store::{Store, StoreFact, StoreInput, command_of};
 
@@ -16,8 +17,13 @@ const NOBODY: ConnectionId = ConnectionId(u32::MAX);
 pub(super) struct Sent {
     /// The line of the text; `None`: it stands before the schedule.
     pub line: Option<usize>,
+    /// Where it is sent.
+    pub server: ServerId,
     /// The command.
     pub argv: Vec<Vec<u8>>,
+    /// The commands that its connection has queued since MULTI; `None` outside of a transaction. None will be run where a key that is
+    /// watched has been touched.
+    pub queued: Option<Vec<Vec<Vec<u8>>>>,
     /// What the playground's Redis has then.
     pub store: Store,
     /// The wall clock's time in milliseconds since 1970.
@@ -31,15 +37,24 @@ impl Sent {
             .map_or_else(String::new, |line| format!("{line}: "))
     }
 
-    /// The commands that the script calls, where it is one.
+    /// What is run when it is sent: the command itself, or for EXEC those that wait for it. A command that waits in a transaction is
+    /// run later.
+    fn run(&self) -> Vec<Vec<Vec<u8>>> {
+        match (&self.queued, name_of(&self.argv).as_str()) {
+            (None, _) => vec![self.argv.clone()],
+            (Some(queued), "EXEC") => queued.clone(),
+            (Some(_), _) => Vec::new(),
+        }
+    }
+
+    /// The commands that scripts call when it is sent.
     fn calls(&self) -> Vec<Vec<Vec<u8>>> {
-        called(self.store.clone(), &self.argv, self.now)
+        called(self.store.clone(), &self.run(), self.now)
     }
 
     /// A command that is about everything in a database: this one, or one that its script calls.
     pub fn about_everything(&self) -> Option<String> {
-        let mut all = vec![self.argv.clone()];
-        all.extend(self.calls());
+        let all = [self.run(), self.calls()].concat();
         let mut names = all.iter().map(|argv| name_of(argv));
         names.find(|name| matches!(&**name, "DBSIZE" | "FLUSHALL" | "FLUSHDB" | "RANDOMKEY"))
     }
@@ -116,10 +131,11 @@ impl Prefix {
     /// Why a command cannot be sent under the prefix, where it cannot. A script is tried in the playground: with the prefix before
     /// its KEYS it has to do to the keys behind the prefix what it does to the keys.
     pub fn refusal(&self, sent: &Sent) -> Option<String> {
-        let name = name_of(&sent.argv);
         if command_of(&sent.argv).is_none() {
+            let name = name_of(&sent.argv);
             return Some(format!("nobody knows which arguments of {name} are keys"));
         }
+        let run = sent.run();
         let plain = sent.calls();
         let mut moved = sent.store.clone();
         for (key, _) in sent.store.keys() {
@@ -129,12 +145,16 @@ impl Prefix {
                 now: sent.now,
             });
         }
-        let moved = called(moved, &self.request(&sent.argv), sent.now);
+        let before_keys: Vec<Vec<Vec<u8>>> = run.iter().map(|argv| self.request(argv)).collect();
+        let moved = called(moved, &before_keys, sent.now);
         let is_same = plain.len() == moved.len()
             && plain
                 .iter()
                 .zip(&moved)
                 .all(|(plain, moved)| self.is_moved(plain, moved));
+        let of_script = |argv: &&Vec<Vec<u8>>| name_of(argv).starts_with("EVAL");
+        let name = run.iter().find(of_script).unwrap_or(&sent.argv);
+        let name = name_of(name);
         (!is_same).then(|| format!("the script of {name} names keys that are not among its KEYS"))
     }
 
@@ -150,18 +170,23 @@ impl Prefix {
     }
 }
 
-/// The commands that a script calls when it is sent.
-fn called(mut store: Store, argv: &[Vec<u8>], now: u64) -> Vec<Vec<Vec<u8>>> {
-    let output = store.apply(StoreInput::Command {
-        connection: NOBODY,
-        argv,
-        now,
-    });
-    let calls = output.facts.into_iter().filter_map(|fact| match fact {
-        StoreFact::Command { depth, argv, .. } if depth > 0 => Some(argv),
-        _ => None,
-    });
-    calls.collect()
+/// The commands that scripts call when these commands are run, one after the other.
+fn called(mut store: Store, run: &[Vec<Vec<u8>>], now: u64) -> Vec<Vec<Vec<u8>>> {
+    let mut calls = Vec::new();
+    for argv in run {
+        let output = store.apply(StoreInput::Command {
+            connection: NOBODY,
+            argv,
+            now,
+        });
+        calls.extend(output.facts.into_iter().filter_map(|fact| match fact {
+            StoreFact::Command { depth, argv, .. } if depth > 0 => Some(argv),
+            _ => None,
+        }));
+        // What would wait does not in a transaction, and nobody waits here.
+        store.apply(StoreInput::Disconnect { connection: NOBODY });
+    }
+    calls
 }
 
 /// The places of keys, channels and patterns in a command.
@@ -268,7 +293,9 @@ mod tests {
         });
         let sent = |argv: Vec<Vec<u8>>| Sent {
             line: None,
+            server: ServerId::FIRST,
             argv,
+            queued: None,
             store: store.clone(),
             now: 0,
         };
@@ -293,6 +320,25 @@ mod tests {
         ] {
             assert!(refusal(wrong).is_some(), "{wrong}");
         }
+        // In a transaction it is EXEC that runs it, after what stands before it.
+        let queued = |script: &str| {
+            let mut eval = argv("EVAL s 1 lock");
+            eval[1] = script.as_bytes().to_vec();
+            prefix.refusal(&Sent {
+                queued: Some(vec![argv("SET flag 1"), eval]),
+                ..sent(argv("EXEC"))
+            })
+        };
+        let looks =
+            "if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('GET', 'flag') end";
+        assert_eq!(
+            queued(looks).as_deref(),
+            Some("the script of EVAL names keys that are not among its KEYS")
+        );
+        assert_eq!(queued("return redis.call('GET', KEYS[1])"), None);
+        let mut waits = sent(argv("EVAL s 1 lock"));
+        waits.queued = Some(Vec::new());
+        assert_eq!(prefix.refusal(&waits), None);
         assert!(prefix.refusal(&sent(argv("OBJECT ENCODING k"))).is_some());
         assert_eq!(prefix.refusal(&sent(argv("GET k"))), None);
     }

@@ -2,9 +2,11 @@
 //!
 //! A client crate would match replies to requests by itself; here every frame counts, also those that nobody has asked for.
 
+use std::net::IpAddr;
+
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use tokio::net::tcp::OwnedReadHalf;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::link::{Got, Link, Request};
@@ -66,27 +68,67 @@ impl Address {
         })
     }
 
+    /// A Redis of this machine.
+    pub fn local(port: u16) -> Address {
+        Address {
+            host: "127.0.0.1".to_owned(),
+            port,
+            user: None,
+            password: None,
+            database: 0,
+            prefix: None,
+        }
+    }
+
+    /// Whether both are the same server, by what they are called.
+    pub fn is_same_server(&self, other: &Address) -> bool {
+        (&self.host, self.port) == (&other.host, other.port)
+    }
+
     /// The same Redis, with a prefix before every key.
     pub fn under(self, prefix: Option<Prefix>) -> Address {
         Address { prefix, ..self }
     }
 
-    /// What stands before every key.
-    pub fn prefix(&self) -> Option<&Prefix> {
-        self.prefix.as_ref()
+    fn what(&self) -> String {
+        format!("Redis at {}:{}", self.host, self.port)
     }
 
-    /// Opens a connection.
-    pub async fn connect(&self) -> Result<Link, String> {
-        let what = format!("Redis at {}:{}", self.host, self.port);
-        let stream = TcpStream::connect((self.host.as_str(), self.port))
-            .await
-            .map_err(|error| format!("{what}: {error}"))?;
-        stream
-            .set_nodelay(true)
-            .map_err(|error| format!("{what}: {error}"))?;
+    /// The address of this machine at which the server can reach it.
+    pub async fn reached_from(&self) -> Result<IpAddr, String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", self.what());
+        let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
+        let address = stream.map_err(failed)?.local_addr().map_err(failed)?;
+        Ok(address.ip())
+    }
+
+    /// Opens a connection on which nobody has asked anything but to be let in.
+    pub async fn open(&self) -> Result<(BufReader<OwnedReadHalf>, OwnedWriteHalf), String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", self.what());
+        let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
+        let stream = stream.map_err(failed)?;
+        stream.set_nodelay(true).map_err(failed)?;
         let (reader, mut writer) = stream.into_split();
         let mut reader = BufReader::new(reader);
+        let Some(password) = &self.password else {
+            return Ok((reader, writer));
+        };
+        let words = [Some("AUTH"), self.user.as_deref(), Some(password)];
+        let argv: Vec<Vec<u8>> = words
+            .into_iter()
+            .flatten()
+            .map(|word| word.as_bytes().to_vec())
+            .collect();
+        writer.write_all(&packed(&argv)).await.map_err(failed)?;
+        match frame(&mut reader).await {
+            Ok(Reply::Error(error)) | Err(error) => Err(format!("{}: {error}", self.what())),
+            Ok(_) => Ok((reader, writer)),
+        }
+    }
+
+    /// Opens a connection to the database.
+    pub async fn connect(&self) -> Result<Link, String> {
+        let (mut reader, mut writer) = self.open().await?;
         let (requests, mut wanted) = unbounded_channel::<Request>();
         let (found, replies) = unbounded_channel();
         let (before_keys, in_replies) = (self.prefix.clone(), self.prefix.clone());
@@ -114,7 +156,8 @@ impl Address {
                         None => argv,
                     };
                     if writer.write_all(&packed(&argv)).await.is_err() {
-                        return;
+                        // What the server has said before it went is read.
+                        std::future::pending::<()>().await;
                     }
                 }
             };
@@ -125,21 +168,12 @@ impl Address {
             replies,
             task,
         };
-        let mut greetings = Vec::new();
-        if let Some(password) = &self.password {
-            let mut auth = vec!["AUTH".to_owned()];
-            auth.extend(self.user.clone());
-            auth.push(password.clone());
-            greetings.push(auth);
-        }
         if self.database != 0 {
-            greetings.push(vec!["SELECT".to_owned(), self.database.to_string()]);
-        }
-        for greeting in greetings {
-            let argv = greeting.into_iter().map(String::into_bytes).collect();
-            match link.ask(Request::Command(argv)).await {
+            let database = self.database.to_string().into_bytes();
+            let select = Request::Command(vec![b"SELECT".to_vec(), database]);
+            match link.ask(select).await {
                 Ok(Got::Store(Reply::Error(error))) | Err(error) => {
-                    return Err(format!("{what}: {error}"));
+                    return Err(format!("{}: {error}", self.what()));
                 }
                 Ok(_) => {}
             }
@@ -149,7 +183,7 @@ impl Address {
 }
 
 /// A command as an array of bulk strings.
-fn packed(argv: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn packed(argv: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", argv.len()).into_bytes();
     for argument in argv {
         bytes.extend(format!("${}\r\n", argument.len()).into_bytes());
@@ -160,7 +194,7 @@ fn packed(argv: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// The next reply.
-async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> Result<Reply, String> {
+pub(super) async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> Result<Reply, String> {
     // Arrays that are not complete yet, the outermost first, and how many elements each still lacks.
     let mut open: Vec<(usize, Vec<Reply>)> = Vec::new();
     loop {

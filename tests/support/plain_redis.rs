@@ -27,7 +27,12 @@ impl Redis {
                 "",
                 "--appendonly",
                 "no",
+                // What a primary hands to its replica goes over a file.
+                "--dbfilename",
+                &format!("latchkey-{port}.rdb"),
+                "--dir",
             ])
+            .arg(std::env::temp_dir())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
@@ -44,5 +49,7 @@ impl Drop for Redis {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+        let file = format!("latchkey-{}.rdb", self.port);
+        let _ = std::fs::remove_file(std::env::temp_dir().join(file));
     }
 }

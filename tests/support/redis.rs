@@ -28,7 +28,7 @@ impl Server {
         let folder = std::env::temp_dir().join(format!("latchkey-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         let library = folder.join("fakeclock.so");
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/fakeclock.c");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/servers/fakeclock.c");
         let compiled = Command::new("cc")
             .args(["-shared", "-fPIC", "-O1", "-o"])
             .arg(&library)

@@ -3,8 +3,10 @@
 use super::Stage;
 use crate::sim::action::{Action, ClientId, ClockOf, LatchPoint, ServerId, Who};
 use crate::sim::client::Place;
+use crate::sim::client::protocol::Request;
 use crate::sim::store::KeyState;
 use crate::sim::time::{END_OF_TIME, in_words};
+use crate::sim::world::connection_of;
 
 /// How far a server's clock can be away from the right time, in milliseconds: forty years, so that it never comes before 1970.
 const MOST_AHEAD: u64 = 40 * 365 * 24 * 60 * 60 * 1000;
@@ -87,7 +89,7 @@ impl Stage<'_> {
                 Some(_) => Ok(()),
             },
             Action::Wipe { server, key } => self.existing_key(*server, key).map(|_| ()),
-            Action::Command { who, .. } => self.refuse_command(*who),
+            Action::Command { who, request, .. } => self.refuse_command(*who, request),
         }
     }
 
@@ -210,9 +212,21 @@ impl Stage<'_> {
         }
     }
 
-    fn refuse_command(&self, who: Who) -> Result<(), String> {
+    fn refuse_command(&self, who: Who, request: &Request) -> Result<(), String> {
         let Who::Client(client) = who else {
-            return Ok(());
+            let connection = connection_of(who);
+            let waits = match request {
+                Request::Store(named, _) => {
+                    let store = self.world.store(self.target(*named));
+                    store.blocked(connection).is_some()
+                }
+                Request::Database(_) => self.world.database.is_waiting(connection),
+                _ => false,
+            };
+            return match waits {
+                true => Err("the operator's connection waits for a reply".to_string()),
+                false => Ok(()),
+            };
         };
         let state = self.client(client)?;
         let name = self.name(client);

@@ -23,6 +23,7 @@ impl Stage<'_> {
         self.note(Fact::ServerCrashed { server });
         let waiting = self.world.store(server).waiting();
         self.apply_to_store(None, server, StoreInput::Crash);
+        self.lose_replica(server);
         for connection in waiting {
             self.late_reply(connection, Server::Store(server), Answer::Lost);
         }
@@ -31,8 +32,21 @@ impl Stage<'_> {
     pub(super) fn restart_server(&mut self, server: ServerId, keeps_data: bool) {
         self.note(Fact::ServerRestarted { server, keeps_data });
         self.apply_to_store(None, server, StoreInput::Restart { keeps_data });
-        if self.world.store(server).is_replica() {
-            self.synchronise(server);
+        let members = self.setup.members_of(self.setup.group_of(server));
+        for replica in members {
+            let has_gone = self.world.store(server).has_lost(replica.0);
+            if self.world.store(replica).is_replica() && (replica == server || has_gone) {
+                self.synchronise(replica);
+            }
+        }
+    }
+
+    /// The primary of a replica that is down learns of it.
+    fn lose_replica(&mut self, replica: ServerId) {
+        let primary = self.primary_of(replica);
+        if let Some(primary) = primary.filter(|primary| *primary != replica) {
+            let replica = replica.0;
+            self.apply_to_store(None, primary, StoreInput::Lose { replica });
         }
     }
 
@@ -98,7 +112,10 @@ impl Stage<'_> {
         self.apply_to_store(None, to, lead);
         self.apply_to_store(None, from, StoreInput::Follow);
         for other in others {
-            self.synchronise(other);
+            match self.world.store(other).is_down() {
+                true => self.lose_replica(other),
+                false => self.synchronise(other),
+            }
         }
     }
 

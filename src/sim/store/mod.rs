@@ -169,6 +169,11 @@ pub enum StoreInput<'a> {
         /// How many entries.
         entries: usize,
     },
+    /// A primary learns that a replica is gone.
+    Lose {
+        /// Which replica.
+        replica: usize,
+    },
     /// A key is evicted, as `maxmemory-policy` says when memory is full.
     Evict {
         /// The key; where it does not exist, nothing happens and [`StoreOutput::refused`] says so.
@@ -322,6 +327,7 @@ impl Store {
             StoreInput::Acknowledge { replica, entries } => {
                 replication::acknowledge(&mut Run::new(self, &mut output), replica, entries);
             }
+            StoreInput::Lose { replica } => replication::lose(self, replica),
             StoreInput::Disconnect { connection } => self.disconnect(connection),
             StoreInput::LeaveBehind { connection, left } => self.leave_behind(connection, left),
             StoreInput::ExpireNow { key } => {

@@ -34,26 +34,36 @@ pub struct Effects {
 pub(super) struct Replication {
     /// What some replica lacks, the oldest first.
     log: Vec<Effects>,
-    /// The replicas, and how much of the log each has.
-    replicas: Vec<(usize, usize)>,
+    /// The replicas.
+    replicas: Vec<Replica>,
     /// Connections that have sent a command since the beginning of the log, and how long the log was after their last one.
     marks: Vec<(ConnectionId, usize)>,
 }
 
+/// What a primary knows of one replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Replica {
+    number: usize,
+    /// How much of the log it has.
+    has: usize,
+    /// Whether it is there: one that has crashed counts for no WAIT until it has synchronised again.
+    is_connected: bool,
+}
+
 impl Replication {
-    fn replica(&mut self, replica: usize) -> Option<&mut (usize, usize)> {
+    fn replica(&mut self, replica: usize) -> Option<&mut Replica> {
         self.replicas
             .iter_mut()
-            .find(|(other, _)| *other == replica)
+            .find(|other| other.number == replica)
     }
 
     /// Forgets what all replicas have.
     fn trim(&mut self) {
-        let common = self.replicas.iter().map(|(_, has)| *has).min();
+        let common = self.replicas.iter().map(|replica| replica.has).min();
         let common = common.unwrap_or(self.log.len());
         self.log.drain(..common.min(self.log.len()));
-        for (_, has) in &mut self.replicas {
-            *has -= common;
+        for replica in &mut self.replicas {
+            replica.has -= common;
         }
         self.marks.retain_mut(|(_, mark)| {
             *mark = mark.saturating_sub(common);
@@ -69,8 +79,17 @@ impl Store {
         let known = replication
             .replicas
             .iter()
-            .find(|(other, _)| *other == replica);
-        known.map_or(&[], |(_, has)| replication.log.get(*has..).unwrap_or(&[]))
+            .find(|other| other.number == replica);
+        known.map_or(&[], |known| replication.log.get(known.has..).unwrap_or(&[]))
+    }
+
+    /// Whether this replica of the store has gone since it last heard of it.
+    pub fn has_lost(&self, replica: usize) -> bool {
+        let is_lost = |other: &&Replica| other.number == replica && !other.is_connected;
+        self.replication
+            .replicas
+            .iter()
+            .any(|other| is_lost(&other))
     }
 
     /// Whether it takes no writes but from its primary.
@@ -119,7 +138,7 @@ pub(super) fn acknowledged(store: &Store, connection: ConnectionId) -> usize {
         .iter()
         .find(|(other, _)| *other == connection);
     let mark = mark.map_or(0, |(_, mark)| *mark);
-    let has_it = |(_, has): &&(usize, usize)| *has >= mark;
+    let has_it = |replica: &&Replica| replica.is_connected && replica.has >= mark;
     replication.replicas.iter().filter(has_it).count()
 }
 
@@ -127,11 +146,19 @@ pub(super) fn acknowledged(store: &Store, connection: ConnectionId) -> usize {
 pub(super) fn acknowledge(run: &mut Run<'_>, replica: usize, entries: usize) {
     let replication = Arc::make_mut(&mut run.store.replication);
     let end = replication.log.len();
-    if let Some((_, has)) = replication.replica(replica) {
-        *has = (*has + entries).min(end);
+    if let Some(replica) = replication.replica(replica) {
+        replica.has = (replica.has + entries).min(end);
+        replica.is_connected = true;
     }
     blocking::serve_acknowledged(run);
     Arc::make_mut(&mut run.store.replication).trim();
+}
+
+/// A replica is gone.
+pub(super) fn lose(store: &mut Store, replica: usize) {
+    if let Some(replica) = Arc::make_mut(&mut store.replication).replica(replica) {
+        replica.is_connected = false;
+    }
 }
 
 /// Does what a primary did. Deadlines are times by the primary's clock, which may be ahead of this one's by `ahead` milliseconds.
@@ -171,7 +198,14 @@ pub(super) fn synchronise(run: &mut Run<'_>, primary: &Store) {
 pub(super) fn lead(store: &mut Store, replicas: &[usize]) {
     store.is_replica = false;
     store.replication = Arc::new(Replication {
-        replicas: replicas.iter().map(|replica| (*replica, 0)).collect(),
+        replicas: replicas
+            .iter()
+            .map(|number| Replica {
+                number: *number,
+                has: 0,
+                is_connected: true,
+            })
+            .collect(),
         ..Replication::default()
     });
 }
