@@ -26,6 +26,9 @@ pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal>
     super::walk::print(plan, options, &Go)
 }
 
+/// The language, for whoever asks for single calls.
+pub(super) const LANGUAGE: &dyn Language = &Go;
+
 const TABLES: Tables = Tables {
     form: Form {
         end: "",

@@ -28,6 +28,9 @@ pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal>
     super::walk::print(plan, options, &Java { queues })
 }
 
+/// The language, for whoever asks for single calls.
+pub(super) const LANGUAGE: &dyn Language = &Java { queues: false };
+
 const TABLES: Tables = Tables {
     form: Form {
         tab: 2,

@@ -13,6 +13,7 @@
 //! of the properties. With [`Options::holds`] it asserts instead that the properties hold, so that it fails until the protocol is
 //! repaired.
 
+mod calls;
 mod claim;
 mod go;
 mod junit;
@@ -35,6 +36,8 @@ mod tla;
 mod vitest;
 mod walk;
 mod words;
+
+pub use calls::{Library, calls};
 
 use std::fmt;
 

@@ -24,6 +24,9 @@ pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal>
     super::walk::print(plan, options, &Php)
 }
 
+/// The language, for whoever asks for single calls.
+pub(super) const LANGUAGE: &dyn Language = &Php;
+
 const TABLES: Tables = Tables {
     form: Form {
         width: 120,
@@ -628,8 +631,19 @@ fn method(name: &str) -> &str {
     }
 }
 
-/// The line of Laravel that a request stands for.
-fn laravel(call: &Call<'_>) -> Option<String> {
+/// The method of Laravel's `DB` that takes such a statement.
+pub(super) fn laravel_method(kind: StatementKind) -> &'static str {
+    match kind {
+        StatementKind::Select => "selectOne",
+        StatementKind::Insert | StatementKind::Replace => "insert",
+        StatementKind::Update => "update",
+        StatementKind::Delete => "delete",
+        _ => "statement",
+    }
+}
+
+/// The line of Laravel that a request stands for; of a statement the first word.
+pub(super) fn laravel(call: &Call<'_>) -> Option<String> {
     Some(match call {
         Call::Set {
             key,
@@ -671,22 +685,11 @@ fn laravel(call: &Call<'_>) -> Option<String> {
             arguments(given).join(", ")
         ),
         Call::Statement(statement) => {
-            let verb = match statement.kind() {
-                StatementKind::Select => "selectOne",
-                StatementKind::Insert | StatementKind::Replace => "insert",
-                StatementKind::Update => "update",
-                StatementKind::Delete => "delete",
-                _ => "statement",
-            };
+            let verb = laravel_method(statement.kind());
             let values = values_of(statement).map_or(String::new(), |values| format!(", {values}"));
-            format!(
-                "DB::{verb}('{} …'{values});",
-                statement
-                    .source()
-                    .split_whitespace()
-                    .next()
-                    .unwrap_or_default()
-            )
+            let mut words = statement.source().split_whitespace();
+            let sql = format!("'{} …'", words.next().unwrap_or_default());
+            format!("DB::{verb}({sql}{values});")
         }
         _ => return None,
     })

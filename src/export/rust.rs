@@ -33,6 +33,12 @@ pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal>
     super::walk::print(plan, options, &Rust { replies, numbers })
 }
 
+/// The language, for whoever asks for single calls.
+pub(super) const LANGUAGE: &dyn Language = &Rust {
+    replies: Vec::new(),
+    numbers: Vec::new(),
+};
+
 const TABLES: Tables = Tables {
     form: Form {
         style: Style::Rustfmt,

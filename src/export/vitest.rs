@@ -27,6 +27,9 @@ pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal>
     super::walk::print(plan, options, &JavaScript)
 }
 
+/// The language, for whoever asks for single calls.
+pub(super) const LANGUAGE: &dyn Language = &JavaScript;
+
 const TABLES: Tables = Tables {
     form: Form {
         width: 80,

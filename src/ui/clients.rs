@@ -2,9 +2,11 @@
 
 use super::view::*;
 
+use super::browser;
 use super::challenge::challenge;
 use super::controls::{Button, badge, fresh_id, icon, list, token};
 use super::desk::Desk;
+use crate::export::Library;
 use crate::scenario::library;
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, ClientId, LatchPoint, Leg};
@@ -31,12 +33,69 @@ pub fn clients(desk: Desk) -> AnyView {
             </header>
             <div class="panel__body" tabindex="-1">
                 {challenge(desk)}
+                {libraries(desk)}
                 {list(clients, move |client| card(desk, client))}
                 {move || is_empty().then(nobody)}
                 {add_client(desk)}
             </div>
         </section>
     }
+}
+
+/// Chooses the library whose calls stand under the steps, and asks for them whenever a protocol changes.
+fn libraries(desk: Desk) -> AnyView {
+    let protocols = desk.read(|session| {
+        let protocols = session.reading().layout.protocols.iter();
+        let sources = protocols.map(|protocol| protocol.source.clone());
+        sources.collect::<Vec<String>>()
+    });
+    effect(move || {
+        let library = desk.library.get();
+        if library.is_empty() || protocols.with(Vec::is_empty) {
+            return desk.calls.set(Vec::new());
+        }
+        let text = desk.look(Session::text);
+        let put = move |calls: Result<String, String>| match calls {
+            Ok(calls) => desk.calls.set(calls_in(&calls)),
+            Err(why) => desk.refuse("The calls cannot be shown: ".to_string() + &why),
+        };
+        browser::export_text(&text, &("calls:".to_string() + &library), false, put);
+    });
+    let options = Library::ALL.into_iter().map(|library| {
+        let [name, words] = library.names();
+        view! { <option value=name>{words}</option> }
+    });
+    let options = options.collect_view();
+    let id = fresh_id();
+    view! {
+        <div class="clients__library">
+            <label class="share__note" for=id.clone()>"Steps also in"</label>
+            <select class="select" id=id on:change=move |event| desk.library.set(event_target_value(&event))>
+                <option value="">"no other language"</option>
+                {options}
+            </select>
+        </div>
+    }
+    .into_any()
+}
+
+/// The calls of each protocol: a line each, with an empty line between protocols.
+fn calls_in(told: &str) -> Vec<Vec<String>> {
+    let protocols = told.split("\n\n");
+    let calls = protocols.map(|calls| calls.lines().map(str::to_string).collect());
+    calls.collect()
+}
+
+/// The call that a step stands for in the chosen library, where one is chosen.
+fn draw_call(desk: Desk, client: ClientId, step: usize) -> AnyView {
+    let protocol = desk.look(|session| session.setup().clients.get(client.0)?.protocol);
+    let call = move || {
+        let call = desk
+            .calls
+            .with(|calls| calls.get(protocol?)?.get(step).cloned());
+        call.map(|call| view! { <code class="step__call">{call}</code> })
+    };
+    call.into_any()
 }
 
 fn nobody() -> AnyView {
@@ -559,6 +618,7 @@ fn draw_step(desk: Desk, row: StepRow) -> AnyView {
             <span class="step__label">{label}{mark.map(|mark| view! { <span class="step__next">{mark}</span> })}</span>
             <span class=class>{after}{draw_reply(reply)}</span>
             <code class="step__command" title=command.clone()>{highlighted(&command)}</code>
+            {draw_call(desk, client, step)}
         </li>
     }
     .into_any()

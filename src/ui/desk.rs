@@ -101,6 +101,10 @@ pub struct Desk {
     pub whole: RwSignal<bool>,
     /// Why the browser does not keep the work; empty: it does.
     pub not_kept: RwSignal<String>,
+    /// In which library's calls the steps are shown too, by its name; empty: in none.
+    pub library: RwSignal<String>,
+    /// These calls, for each protocol and step.
+    pub calls: RwSignal<Vec<Vec<String>>>,
 }
 
 impl Desk {
@@ -127,6 +131,8 @@ impl Desk {
             guide: RwSignal::new(None),
             whole: RwSignal::new(false),
             not_kept: RwSignal::new(String::new()),
+            library: RwSignal::new(String::new()),
+            calls: RwSignal::new(Vec::new()),
         }
     }
 

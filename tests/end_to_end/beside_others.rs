@@ -14,6 +14,7 @@ pub const TESTS: &[Test] = &[
         is_embedded,
     ),
     ("exports_as_a_remark_as_tests_and_as_a_picture", exports),
+    ("shows_the_steps_in_other_languages", other_languages),
 ];
 
 fn keeps_both(browser: &Browser) {
@@ -94,4 +95,23 @@ fn exports(browser: &Browser) {
         visitor.presses("Save the picture");
         visitor.hears(end);
     }
+}
+
+fn other_languages(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.opens_story("Split acquire: a token that is newer than its lock");
+    for (library, call) in [
+        (
+            "laravel",
+            "Redis::set('lock:sku-1', $me, 'PX', 10000, 'NX');",
+        ),
+        ("python", "redis.set(\"lock:sku-1\", me, nx=True, px=10000)"),
+    ] {
+        browser.click(&format!(".clients__library option[value='{library}']"));
+        browser.wait_for_text(".client .step__call", call);
+    }
+    browser.click(".clients__library option[value='']");
+    browser.wait_until("only the text's own is there", |browser| {
+        browser.count(".step__call") == 0
+    });
 }
