@@ -442,7 +442,16 @@ fn names_that_a_language_writes_alike_are_told_apart() {
     assert_eq!(python.matches("\ndef wait_for(").count(), 1);
     assert_eq!(python.matches("\ndef run_together(").count(), 1);
     let alike = "protocol p\n  a: GET k\n    on {Token}\n  b: GET k\n    on {token}\n  c: SET {Token} {token}\n\nclient A: p\n\nschedule\n  A a\n";
-    let why = exported(alike, Format::Rust, Options::default()).unwrap_err();
-    let both = "`Token` and `token` of the protocol `p` would both be called `token`";
-    assert!(why.starts_with(both), "{why}");
+    for (format, wanted) in [
+        (Format::Pytest, "token_2"),
+        (Format::Rust, "token_2"),
+        (Format::Go, "token2"),
+        (Format::Junit, "token2"),
+        (Format::Phpunit, "$token2"),
+        (Format::Vitest, "token2"),
+    ] {
+        let test = exported(alike, format, Options::default()).unwrap();
+        let name = format.name();
+        assert!(test.contains(wanted), "{name}: {wanted} in\n{test}");
+    }
 }

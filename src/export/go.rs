@@ -518,7 +518,7 @@ const KEYWORDS: &str = " break case chan const continue default defer else fallt
     comparable ";
 
 /// A variable's name in Go.
-fn variable(name: &str) -> String {
+pub(super) fn variable(name: &str) -> String {
     unless_taken(camel(name), KEYWORDS)
 }
 

@@ -693,7 +693,7 @@ const KEYWORDS: &str = " abstract assert boolean break byte case catch char clas
     true false var record yield steps redis mysql gateway sales clock error lost expected ";
 
 /// A variable's name in Java.
-fn variable(name: &str) -> String {
+pub(super) fn variable(name: &str) -> String {
     unless_taken(camel(name), KEYWORDS)
 }
 

@@ -33,6 +33,7 @@ mod rust;
 mod svg;
 mod template;
 mod tla;
+mod variables;
 mod vitest;
 mod walk;
 mod words;
@@ -178,6 +179,21 @@ pub struct Options {
     pub holds: bool,
 }
 
+impl Format {
+    /// How a language spells a variable.
+    fn spelling(self) -> Option<fn(&str) -> String> {
+        Some(match self {
+            Format::Pytest => python::variable,
+            Format::Vitest => vitest::variable,
+            Format::Phpunit => phpunit::variable,
+            Format::Rust => rust::variable,
+            Format::Go => go::variable,
+            Format::Junit => junit::variable,
+            _ => return None,
+        })
+    }
+}
+
 /// Why a scenario cannot be exported, in a sentence without a capital and a full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(pub String);
@@ -202,6 +218,19 @@ pub fn export(
     if matches!(format, Format::Mermaid | Format::Svg | Format::Markdown) {
         is_possible(reading, timeline)?;
     }
+    let renamed = format
+        .spelling()
+        .and_then(|spell| variables::told_apart(reading, &spell));
+    let replayed = renamed.map(|reading| {
+        let actions = reading.schedule.iter().map(|line| line.action.clone());
+        let timeline = Timeline::replay(reading.setup.clone(), actions);
+        (reading, timeline)
+    });
+    let (reading, timeline) = replayed
+        .as_ref()
+        .map_or((reading, timeline), |(reading, timeline)| {
+            (reading, timeline)
+        });
     let plan = || plan::Plan::new(text, reading, timeline);
     Ok(match format {
         Format::Pytest => python::print(plan()?, options)?,

@@ -5,7 +5,6 @@
 
 use crate::sim::client::protocol::{Argument, Request};
 
-use super::Refusal;
 use super::plan::Plan;
 use super::routine::{Routine, assigned_in};
 use super::template::{Line, filled};
@@ -82,17 +81,7 @@ fn bare(identifier: String) -> String {
 }
 
 /// Gives everything of a plan that has a name in a test of this language the name that it has there.
-///
-/// # Errors
-/// Variables of one protocol that are one variable in this language.
-pub(super) fn tell_apart(
-    plan: &mut Plan<'_>,
-    language: &dyn Language,
-    file: &[Line<'_>],
-) -> Result<(), Refusal> {
-    for routine in &plan.routines {
-        variables_differ(routine, language)?;
-    }
+pub(super) fn tell_apart(plan: &mut Plan<'_>, language: &dyn Language, file: &[Line<'_>]) {
     let mut taken = Taken::default();
     let reserved = language.reserved();
     taken.take_words(reserved.words);
@@ -147,7 +136,6 @@ pub(super) fn tell_apart(
     for server in &mut plan.servers {
         *server = members.name(server, false, &|name| vec![language.server(name)]);
     }
-    Ok(())
 }
 
 /// The variables of a protocol, each once.
@@ -157,21 +145,6 @@ fn variables_of(routine: &Routine<'_>) -> Vec<String> {
     crate::sorted::sort(&mut names);
     names.dedup();
     names
-}
-
-fn variables_differ(routine: &Routine<'_>, language: &dyn Language) -> Result<(), Refusal> {
-    let names = variables_of(routine);
-    for (place, name) in names.iter().enumerate() {
-        let variable = language.variable(name);
-        let same = |other: &&String| language.variable(other) == variable;
-        if let Some(other) = names[..place].iter().find(same) {
-            let protocol = &routine.protocol.name;
-            return Err(Refusal(format!(
-                "`{other}` and `{name}` of the protocol `{protocol}` would both be called `{variable}`: call one of them something else"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// The request with the names that its scripts have in the test.

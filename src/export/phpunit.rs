@@ -551,7 +551,7 @@ const RESERVED: &str = " CLASS any anything arrayHasKey at atLeast atLeastOnce a
     transformException usesDataProvider valueObjectForEvents wasPrepared this client gateway sales seen operator left timesToLive error ";
 
 /// A variable's name in PHP.
-fn variable(name: &str) -> String {
+pub(super) fn variable(name: &str) -> String {
     let name = camel(name);
     let is_taken = " this client gateway sales seen operator left timesToLive error "
         .contains(&format!(" {name} "));

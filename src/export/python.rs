@@ -543,7 +543,7 @@ const KEYWORDS: &str = " and as assert async await break class continue def del 
     type id None ";
 
 /// A variable's name in Python.
-fn variable(name: &str) -> String {
+pub(super) fn variable(name: &str) -> String {
     unless_taken(snake(name), KEYWORDS)
 }
 

@@ -580,7 +580,7 @@ const KEYWORDS: &str = " as async await break const continue crate dyn else enum
     i32 i64 f32 f64 usize isize bool char str std core alloc ";
 
 /// A variable's name in Rust.
-fn variable(name: &str) -> String {
+pub(super) fn variable(name: &str) -> String {
     unless_taken(snake(name), KEYWORDS)
 }
 

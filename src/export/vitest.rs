@@ -581,7 +581,7 @@ const KEYWORDS: &str = " await break case catch class const continue default del
     interface package private protected public eval arguments undefined null async ";
 
 /// A variable's name in JavaScript.
-fn variable(name: &str) -> String {
+pub(super) fn variable(name: &str) -> String {
     unless_taken(camel(name), KEYWORDS)
 }
 

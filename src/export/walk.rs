@@ -434,7 +434,7 @@ pub(super) fn print(
         return Err(refusal);
     }
     let file = Walk::new(&plan, options, language).lines();
-    names::tell_apart(&mut plan, language, &file)?;
+    names::tell_apart(&mut plan, language, &file);
     let mut walk = Walk::new(&plan, options, language);
     walk.template();
     Ok(language.finished(walk.out))
