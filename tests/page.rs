@@ -587,3 +587,28 @@ async fn the_editor_offers_what_can_stand_at_the_caret() {
     page.waits_for(400).await;
     page.sees_cursor(2, 2);
 }
+
+#[wasm_bindgen_test]
+async fn everything_is_done_by_its_name() {
+    let page = Visitor::opens(&at_the_start()).await;
+    let (field, list) = ("#palette-field", ".palette");
+    page.presses_on_page("Do it by name (Ctrl+K)").await;
+    page.fills_in("What to do", "B cra").await;
+    page.sees_choices(list, &["Crash B"], "Crash B");
+    page.presses_key(field, "Enter").await;
+    page.sees_state("B", "crashed");
+    assert_eq!(page.count("dialog[open]"), 0);
+    // What is not possible now stays there and says why.
+    page.presses_on_page("Do it by name (Ctrl+K)").await;
+    page.fills_in("What to do", "redo").await;
+    page.presses_key(field, "Enter").await;
+    page.hears("There is nothing to do again");
+    page.fills_in("What to do", "no such thing").await;
+    page.sees_choices(list, &[], "");
+    page.sees_words(".empty", "Nothing that can be done");
+    page.fills_in("What to do", "atomic acquire").await;
+    page.presses_key(field, "ArrowDown").await;
+    page.presses_key(field, "ArrowUp").await;
+    page.presses_key(field, "Enter").await;
+    page.sees_title("Atomic acquire: the same stall, now harmless");
+}

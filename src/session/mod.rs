@@ -10,6 +10,7 @@
 
 mod challenge;
 mod document;
+mod offers;
 mod origin;
 mod shown;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod tests;
 
 pub use challenge::Challenge;
 pub use document::Document;
+pub use offers::{Offer, fit};
 use origin::Origin;
 pub use origin::Standing;
 pub use shown::{Lease, TableNow};

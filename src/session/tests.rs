@@ -825,3 +825,59 @@ fn latches_do_not_count_and_what_is_not_allowed_does_not_pass() {
     }
     assert_eq!(story("07a-split-acquire", None).challenge(), None);
 }
+
+#[test]
+fn what_is_offered_by_name_is_what_can_be_done() {
+    for name in [
+        "07a-split-acquire",
+        "10a-counter-wiped",
+        "13c-two-tokens-in-flight",
+    ] {
+        for cursor in [0, 3, 7] {
+            let session = story(name, Some(cursor));
+            let offers = session.offers();
+            let names: Vec<&str> = offers.iter().map(|offer| offer.name.as_str()).collect();
+            let is_twice = |name: &&&str| names.iter().filter(|other| other == name).count() > 1;
+            assert_eq!(names.iter().find(is_twice), None, "{name}");
+            for offer in offers {
+                let told = session.clone().update(offer.msg.clone());
+                let refused = told.into_iter().find_map(|notice| match notice {
+                    Notice::Refused(why) => Some(why),
+                    Notice::Said(_) => None,
+                });
+                assert_eq!(
+                    refused, offer.why_not,
+                    "{name} after {cursor}: {}",
+                    offer.name
+                );
+            }
+        }
+    }
+    let session = story("07a-split-acquire", Some(2));
+    let is_there = |name: &str, why_not: Option<&str>| {
+        let offers = session.offers();
+        let offer = offers.iter().find(|offer| offer.name == name).unwrap();
+        assert_eq!(offer.why_not.as_deref(), why_not, "{name}");
+    };
+    is_there(
+        "Step A: token",
+        Some("A is paused before token: resume A first"),
+    );
+    is_there("Resume A", None);
+    is_there("Run B", None);
+    is_there("Clock to the next deadline: +10\u{202f}001 ms", None);
+    is_there("Reseed fence:sku-1 from the table", None);
+    is_there("Undo", Some("there is nothing to undo"));
+}
+
+#[test]
+fn names_are_found_by_what_they_begin_with_and_by_their_words() {
+    let check =
+        |typed: &str, expected| assert_eq!(super::fit("Step A: token", typed), expected, "{typed}");
+    check("", Some(0));
+    check("step A", Some(0));
+    check("tok st", Some(1));
+    check("a step", Some(1));
+    check("ken", Some(2));
+    check("ken b", None);
+}

@@ -725,8 +725,8 @@ fn buttons_of(session: &Session, client: ClientId) -> Option<Buttons> {
     let is_crashed = state.place == Place::Crashed;
     let is_over = matches!(state.place, Place::Ended { .. });
     let why_no_step = session.why_not(&Action::Step { client, step });
-    let pause = pause_action(session, client);
-    let crash = crash_action(session, client);
+    let pause = session.pause_or_resume(client);
+    let crash = session.crash_or_restart(client);
     Some(Buttons {
         name: session.client_name(client).to_string(),
         run: why_no_step.clone(),
@@ -862,32 +862,18 @@ pub fn strip(desk: Desk) -> AnyView {
     view! { <div class="strip" role="group" aria-label="Clients">{list(clients, draw)}</div> }
 }
 
-/// What pausing a client where it is means now: to resume one that is paused.
-fn pause_action(session: &Session, client: ClientId) -> Action {
-    let state = session.world().client(client);
-    match state.is_some_and(|state| state.paused_at().is_some()) {
-        true => Action::Resume { client, at: None },
-        false => Action::Pause { client, at: None },
-    }
-}
-
-/// What crashing a client means now: to restart one that has crashed.
-fn crash_action(session: &Session, client: ClientId) -> Action {
-    let state = session.world().client(client);
-    match state.is_some_and(|state| state.place == Place::Crashed) {
-        true => Action::Restart { client },
-        false => Action::Crash { client },
-    }
-}
-
 /// Pauses the client where it is, or resumes it.
 pub fn pause_or_resume(desk: Desk, client: ClientId) {
-    desk.send(Msg::Act(desk.look(|session| pause_action(session, client))));
+    desk.send(Msg::Act(
+        desk.look(|session| session.pause_or_resume(client)),
+    ));
 }
 
 /// Crashes the client, or restarts it.
 pub fn crash_or_restart(desk: Desk, client: ClientId) {
-    desk.send(Msg::Act(desk.look(|session| crash_action(session, client))));
+    desk.send(Msg::Act(
+        desk.look(|session| session.crash_or_restart(client)),
+    ));
 }
 
 /// The client's next step.

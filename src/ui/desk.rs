@@ -55,6 +55,8 @@ pub enum Over {
     Compare,
     /// The keys and what the picture's marks mean.
     Help,
+    /// Everything that can be done, by its name.
+    Palette,
 }
 
 /// Something to tell the user.
@@ -99,6 +101,8 @@ pub struct Desk {
     pub guide: RwSignal<Option<Guide>>,
     /// Whether the picture is drawn beyond what is seen, for a file or for print.
     pub whole: RwSignal<bool>,
+    /// The theme: `light`, `dark`, or nothing for what the system says.
+    pub theme: RwSignal<String>,
     /// Why the browser does not keep the work; empty: it does.
     pub not_kept: RwSignal<String>,
     /// In which library's calls the steps are shown too, by its name; empty: in none.
@@ -130,6 +134,7 @@ impl Desk {
             seeking: RwSignal::new(Seeking::default()),
             guide: RwSignal::new(None),
             whole: RwSignal::new(false),
+            theme: RwSignal::new(super::browser::theme()),
             not_kept: RwSignal::new(String::new()),
             library: RwSignal::new(String::new()),
             calls: RwSignal::new(Vec::new()),
@@ -182,6 +187,12 @@ impl Desk {
                 Notice::Refused(words) => self.tell(words, true, true),
             }
         }
+    }
+
+    /// Shows the page in this theme, now and when it is opened again.
+    pub fn choose_theme(self, theme: &str) {
+        super::browser::set_theme(theme);
+        self.theme.set(theme.to_string());
     }
 
     /// Tells the user something.

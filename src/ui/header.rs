@@ -2,7 +2,6 @@
 
 use super::view::*;
 
-use super::browser;
 use super::controls::{Button, icon, prose};
 use super::desk::{Desk, Over};
 use super::share;
@@ -13,10 +12,7 @@ use crate::words;
 pub fn header(desk: Desk) -> AnyView {
     let title = desk.read(Session::title);
     let standing = desk.read(Session::standing);
-    let lesson = desk.read(|session| match lesson_now(session.standing()) {
-        Some(lesson) => lesson,
-        None => session.reading().description.clone(),
-    });
+    let lesson = desk.read(lesson_of);
     view! {
         <header class="masthead">
             <h1 class="wordmark">
@@ -42,7 +38,7 @@ pub fn header(desk: Desk) -> AnyView {
                     type="button"
                     class="masthead__lesson"
                     title="Read all of it over the picture"
-                    on:click=move |_| super::guide::tell(desk, lesson.get_untracked())
+                    on:click=move |_| tell_lesson(desk)
                 >
                     {move || prose(&lesson.get())}
                 </button>
@@ -71,6 +67,16 @@ fn mark(standing: Standing) -> Option<&'static str> {
         Standing::Branch { .. } => Some("a branch"),
         Standing::Found => Some("found"),
     }
+}
+
+/// Tells all of what the text teaches, over the picture.
+pub fn tell_lesson(desk: Desk) {
+    super::guide::tell(desk, desk.look(lesson_of));
+}
+
+fn lesson_of(session: &Session) -> String {
+    let description = || session.reading().description.clone();
+    lesson_now(session.standing()).unwrap_or_else(description)
 }
 
 /// What stands in place of a description that speaks of another schedule.
@@ -130,6 +136,9 @@ fn tools(desk: Desk) -> AnyView {
     let export = Button::icon_only("save", "Save, export, embed")
         .class("button--quiet")
         .does(move || desk.over.set(Some(Over::Share)));
+    let palette = Button::icon_only("command", "Do it by name (Ctrl+K)")
+        .class("button--quiet")
+        .does(move || desk.over.set(Some(Over::Palette)));
     let help = Button::icon_only("keys", "Keys and marks (?)")
         .class("button--quiet masthead__help")
         .does(move || desk.over.set(Some(Over::Help)));
@@ -139,20 +148,17 @@ fn tools(desk: Desk) -> AnyView {
             <span class="masthead__rule"></span>
             {kept} {new.draw(desk)} {share.draw(desk)} {export.draw(desk)}
             <span class="masthead__rule"></span>
-            {help.draw(desk)}
-            {themes()}
+            {palette.draw(desk)} {help.draw(desk)}
+            {themes(desk)}
         </div>
     }
     .into_any()
 }
 
-fn themes() -> AnyView {
-    let theme = RwSignal::new(browser::theme());
+fn themes(desk: Desk) -> AnyView {
+    let theme = desk.theme;
     let choice = move |value: &'static str, words: &'static str| {
-        let choose = move |_| {
-            theme.set(value.to_string());
-            browser::set_theme(value);
-        };
+        let choose = move |_| desk.choose_theme(value);
         view! {
             <label class="segments__choice">
                 <input

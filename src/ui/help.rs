@@ -4,7 +4,7 @@ use super::view::*;
 
 use super::controls::{hidden, icon, token};
 
-const KEYS: [(&str, &str); 16] = [
+const KEYS: [(&str, &str); 17] = [
     ("← →", "back and forward one action"),
     ("Home End", "to the start, to the end"),
     ("Space", "play, stop"),
@@ -20,6 +20,7 @@ const KEYS: [(&str, &str); 16] = [
     ("U R", "undo, redo"),
     ("↑ ↓", "in the picture: from row to row"),
     ("↑ ↓", "in a console: what was typed before"),
+    ("Ctrl K", "anything else, by its name: ⌘K on a Mac"),
     ("L", "the library of stories"),
     ("F", "find a failing schedule"),
     (
@@ -76,7 +77,7 @@ pub fn view() -> AnyView {
         </p>
         <h3 class="help__title">"Keys"</h3>
         <dl class="help">{keys.collect_view()}</dl>
-        <p class="help__note">"Keys rest while a field, a button or the slider has the focus."</p>
+        <p class="help__note">"Keys rest while a field, a button or the slider has the focus; Ctrl K does not."</p>
         <h3 class="help__title">"Marks"</h3>
         <dl class="help">
             {marks.collect_view()}

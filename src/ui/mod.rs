@@ -25,6 +25,7 @@ mod ledger;
 mod library;
 mod notices;
 mod over;
+mod palette;
 mod picture;
 mod properties;
 mod rescue;

@@ -13,6 +13,11 @@ use crate::sim::action::{Action, ClientId};
 pub fn listen(desk: Desk) {
     browser::leave_buttons_after_a_pointer();
     browser::on_key(move |event| {
+        if is_palette(&event) {
+            event.prevent_default();
+            let is_open = desk.over.get_untracked() == Some(Over::Palette);
+            return desk.over.set((!is_open).then_some(Over::Palette));
+        }
         let with_others = event.ctrl_key() || event.meta_key() || event.alt_key();
         if !with_others
             && !event.default_prevented()
@@ -22,6 +27,12 @@ pub fn listen(desk: Desk) {
             event.prevent_default();
         }
     });
+}
+
+/// Ctrl+K, or on a Mac the command key with it: wherever the focus is.
+fn is_palette(event: &KeyboardEvent) -> bool {
+    let with_control = event.ctrl_key() != event.meta_key();
+    with_control && !event.alt_key() && !event.shift_key() && event.key().eq_ignore_ascii_case("k")
 }
 
 /// Does what the key stands for; whether it stands for something.

@@ -39,6 +39,7 @@ const OPENERS: &[&str] = &[
     ".masthead__title",
     "[title^='What was kept']",
     "[title='Keys and marks (?)']",
+    "[title='Do it by name (Ctrl+K)']",
     "[title='Find a failing schedule (F)']",
     "[title^='The same schedule under']",
 ];

@@ -1,6 +1,6 @@
 //! What a visitor does on the page and sees there, in the page's own words: the end-to-end tests are written in them.
 
-use crate::browser::Browser;
+use crate::browser::{Browser, keys};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -149,6 +149,19 @@ impl<'b> Visitor<'b> {
             .browser
             .execute("return navigator.clipboard.readText()", &json!([]));
         copied.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Asks for something by its name, and takes the first thing that is called so.
+    #[track_caller]
+    pub fn asks_for(&self, name: &str) {
+        self.browser.press(&format!("{}k", keys::CONTROL));
+        self.browser
+            .wait_until("the field for names has the focus", |browser| {
+                let focused = "return document.activeElement.id === 'palette-field'";
+                browser.execute(focused, &json!([])) == json!(true)
+            });
+        self.browser.press(name);
+        self.browser.press(keys::ENTER);
     }
 
     // ---- seeing

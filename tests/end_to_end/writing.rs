@@ -5,7 +5,10 @@ use crate::browser::{Browser, keys};
 use crate::visitor::Visitor;
 use serde_json::json;
 
-pub const TESTS: &[Test] = &[("completes_what_is_typed_in_the_editor", completes)];
+pub const TESTS: &[Test] = &[
+    ("completes_what_is_typed_in_the_editor", completes),
+    ("does_anything_by_its_name", does_by_name),
+];
 
 fn completes(browser: &Browser) {
     let visitor = Visitor::opens(browser, "");
@@ -34,4 +37,26 @@ fn completes(browser: &Browser) {
     browser.press(keys::TAB);
     let is_out = "return !document.activeElement.matches('.text__area')";
     assert_eq!(browser.execute(is_out, &json!([])), json!(true));
+}
+
+fn does_by_name(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.begins_anew();
+    visitor.adds_client("split-acquire");
+    visitor.asks_for("run a");
+    visitor.sees_state("A", "done");
+    visitor.asks_for("undo");
+    visitor.sees_cursor(0, 0);
+    // Also while somebody writes, and with the pointer alone.
+    visitor.presses("Text");
+    browser.click(".text__area");
+    visitor.asks_for("atomic acquire: the same");
+    browser.wait_until("the story is open", |browser| {
+        browser.text_of(".masthead__name") == "Atomic acquire: the same stall, now harmless"
+    });
+    browser.click("[title='Do it by name (Ctrl+K)']");
+    browser.press("theme: dark");
+    browser.click(".palette .choice");
+    let theme = "return document.documentElement.dataset.theme ?? ''";
+    assert_eq!(browser.execute(theme, &json!([])), json!("dark"));
 }

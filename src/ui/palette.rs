@@ -1,0 +1,175 @@
+//! The command palette: everything that the page can do, found by its name.
+
+use super::choices::{Choice, Choices};
+use super::desk::{Desk, Dock, Over, Tab};
+use super::view::*;
+use super::{browser, share, transport};
+use crate::scenario::library::{self, Story};
+use crate::session::{Msg, Session, fit};
+
+/// What a name stands for.
+#[derive(Clone)]
+enum Doing {
+    Session(Msg),
+    Page(fn(Desk)),
+    Story(&'static Story),
+}
+
+/// A name, the key that does the same, and what it does.
+type Named = (&'static str, &'static str, fn(Desk));
+
+/// What the page does beside the session.
+const PAGE: [Named; 20] = [
+    ("Play, or stop playing", "Space", transport::toggle_play),
+    ("Find a failing schedule", "F", |desk| {
+        open(desk, Over::Search)
+    }),
+    ("Stories: open the library", "L", |desk| {
+        open(desk, Over::Library)
+    }),
+    ("Compare with another fence or protocol", "V", |desk| {
+        open(desk, Over::Compare)
+    }),
+    ("Branches", "", |desk| open(desk, Over::Branches)),
+    ("Copy the link", "", share::share),
+    ("Save, export, embed", "", |desk| open(desk, Over::Share)),
+    ("Save the text as a file", "", share::save_file),
+    ("New: an empty page", "", |desk| share::open_new(desk, "")),
+    ("Keys and marks", "?", |desk| open(desk, Over::Help)),
+    ("Show the clients", "", |desk| desk.tab.set(Tab::Clients)),
+    ("Show the picture", "", |desk| desk.tab.set(Tab::Picture)),
+    ("Show the servers", "", |desk| desk.tab.set(Tab::Servers)),
+    ("Show the properties", "", |desk| {
+        show(desk, Dock::Properties, Tab::Servers)
+    }),
+    ("Show the text", "", |desk| {
+        show(desk, Dock::Text, Tab::Text)
+    }),
+    ("Show the console", "", |desk| {
+        show(desk, Dock::Consoles, Tab::Text)
+    }),
+    ("Theme: light", "", |desk| desk.choose_theme("light")),
+    ("Theme: dark", "", |desk| desk.choose_theme("dark")),
+    ("Theme: as the system has it", "", |desk| {
+        desk.choose_theme("")
+    }),
+    (
+        "Tell what this text teaches",
+        "",
+        super::header::tell_lesson,
+    ),
+];
+
+fn open(desk: Desk, over: Over) {
+    desk.over.set(Some(over));
+}
+
+fn show(desk: Desk, dock: Dock, tab: Tab) {
+    desk.dock.set(dock);
+    desk.tab.set(tab);
+}
+
+/// Everything that has a name, in the order in which it is shown.
+fn everything(session: &Session) -> Vec<(Choice, Doing)> {
+    let choice = |text: String, note: &str, why_not: Option<String>| Choice {
+        text,
+        note: note.to_string(),
+        why_not: why_not.unwrap_or_default(),
+    };
+    let offers = session.offers().into_iter().map(|offer| {
+        let why_not = offer.why_not;
+        (
+            choice(offer.name, offer.key, why_not),
+            Doing::Session(offer.msg),
+        )
+    });
+    let page = PAGE
+        .iter()
+        .map(|(name, key, does)| (choice(name.to_string(), key, None), Doing::Page(*does)));
+    let stories = library::stories().iter().map(|story| (story, "story"));
+    let challenges = library::challenges()
+        .iter()
+        .map(|story| (story, "challenge"));
+    let stories = stories
+        .chain(challenges)
+        .map(|(story, kind)| (choice(story.title.clone(), kind, None), Doing::Story(story)));
+    offers.chain(page).chain(stories).collect()
+}
+
+/// What the dialog shows.
+pub fn view(desk: Desk) -> AnyView {
+    let all = StoredValue::new(desk.look(everything));
+    let shown = RwSignal::new(Vec::<usize>::new());
+    let list = Choices::new("palette-choices");
+    let seek = move |typed: &str| {
+        let (places, choices) = all.with_value(|all| {
+            let ranked = all.iter().enumerate();
+            let mut ranked: Vec<(usize, usize)> = ranked
+                .filter_map(|(place, (choice, _))| Some((fit(&choice.text, typed)?, place)))
+                .collect();
+            crate::sorted::sort(&mut ranked);
+            let places: Vec<usize> = ranked.into_iter().map(|(_, place)| place).collect();
+            let choices = places.iter().filter_map(|place| all.get(*place));
+            let choices: Vec<Choice> = choices.map(|(choice, _)| choice.clone()).collect();
+            (places, choices)
+        });
+        shown.set(places);
+        list.offer(choices, true);
+    };
+    seek("");
+    let take = move |place: usize| {
+        let place = shown.with_untracked(|shown| shown.get(place).copied());
+        let taken = place.and_then(|place| all.with_value(|all| all.get(place).cloned()));
+        if let Some((choice, doing)) = taken {
+            does(desk, &choice.why_not, doing);
+        }
+    };
+    let key = move |event: web_sys::KeyboardEvent| {
+        match (event.key().as_str(), list.active()) {
+            ("ArrowDown", _) => list.move_by(1),
+            ("ArrowUp", _) => list.move_by(-1),
+            ("Enter", Some(active)) if !event.is_composing() => take(active),
+            _ => return,
+        }
+        event.prevent_default();
+    };
+    request_animation_frame(|| browser::focus("palette-field"));
+    let nothing = move || {
+        let is_empty = shown.with(Vec::is_empty);
+        is_empty.then(|| view! { <p class="empty">"Nothing that can be done has all these words in its name."</p> })
+    };
+    view! {
+        <label class="hidden-but-read" for="palette-field">"What to do"</label>
+        <input
+            class="field stories__filter"
+            id="palette-field"
+            role="combobox"
+            aria-expanded=move || shown.with(|shown| if shown.is_empty() { "false" } else { "true" })
+            aria-controls="palette-choices"
+            aria-autocomplete="list"
+            aria-activedescendant=move || list.active_id()
+            placeholder="What to do: step A, crash, next deadline, Redlock, dark …"
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck="false"
+            on:input=move |event| seek(&event_target_value(&event))
+            on:keydown=key
+        />
+        <div class="palette">{list.draw("What can be done", take)}</div>
+        {nothing}
+    }
+    .into_any()
+}
+
+/// Does what was chosen, or says why it is not possible now.
+fn does(desk: Desk, why_not: &str, doing: Doing) {
+    if !why_not.is_empty() {
+        return desk.refuse(desk.sentence(why_not));
+    }
+    desk.over.set(None);
+    match doing {
+        Doing::Session(msg) => desk.send(msg),
+        Doing::Page(does) => does(desk),
+        Doing::Story(story) => share::open_story(desk, story),
+    }
+}
