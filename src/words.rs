@@ -36,6 +36,14 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// What stands for a client in its badge: the first letter of its name, and the digit at its end, which tells `worker-1` from `worker-2`.
+pub fn initial(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next();
+    let digit = letters.next_back().filter(char::is_ascii_digit);
+    first.into_iter().chain(digit).collect()
+}
+
 /// The beginning of a long text, with an ellipsis where something was left out.
 pub fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -81,5 +89,7 @@ mod tests {
         assert_eq!(count(1, "row", "rows"), "1 row");
         assert_eq!(shortened("größer", 3), "grö…");
         assert_eq!(sentence("every lock"), "Every lock");
+        let badges = ["A", "worker-1", "worker-2", "7", "é2", ""].map(initial);
+        assert_eq!(badges, ["A", "w1", "w2", "7", "é2", ""]);
     }
 }

@@ -856,7 +856,7 @@ pub fn client_badge(ink: &mut Ink, x: i32, y: i32, client: ClientId, name: &str,
         5 => ink.path_in(class, corners("m-10 10v-10a10 10 0 0 1 20 0v10z")),
         _ => ink.path_in(class, corners("m-10-10h20v13l-10 8-10-8z")),
     }
-    let letter: String = name.chars().take(1).collect();
+    let letter = words::initial(name);
     ink.text("p-badge-letter", x, y + 4, letter);
     if name.chars().count() > 1 {
         ink.text(

@@ -11,6 +11,7 @@ use super::desk::Desk;
 use crate::session::Msg;
 use crate::sim::action::{ClientId, Who};
 use crate::strokes::hue_number;
+use crate::words;
 
 /// An icon of the sprite.
 pub fn icon(name: &'static str) -> AnyView {
@@ -23,7 +24,7 @@ pub fn badge(client: ClientId, name: &str, small: bool) -> AnyView {
     let number = hue_number(client).to_string();
     let size = if small { " badge--small" } else { "" };
     let class = "badge badge--".to_string() + &number + size + " is-client-" + &number;
-    let letter: String = name.chars().take(1).collect();
+    let letter = words::initial(name);
     view! { <span class=class aria-hidden="true">{letter}</span> }.into_any()
 }
 

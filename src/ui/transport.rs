@@ -416,7 +416,12 @@ fn clock(desk: Desk) -> AnyView {
             button.does(move || advance(milliseconds)).draw(desk)
         };
         let label = controls.with(|(_, _, next)| match next {
-            Some(next) => "To the next deadline: +".to_string() + &words::milliseconds(*next),
+            Some(next) => {
+                let next = words::milliseconds(*next);
+                "To the next deadline: +".to_string()
+                    + &next
+                    + ", for a key goes 1 ms after its own"
+            }
             None => "To the next deadline".to_string(),
         });
         let next = Button::new("To the next deadline")
