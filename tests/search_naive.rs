@@ -704,6 +704,66 @@ fn the_search_finds_what_an_enumerator_finds_where_servers_and_clocks_fail() {
     }
 }
 
+/// Two clients that run the same, where a name stands somewhere or a script goes by names, so that they are not alike after all: with
+/// A's name, and with B's, the search finds what the enumerator finds. Were they taken for alike, one of the two would come out wrong.
+#[test]
+fn clients_whose_names_matter_are_told_apart() {
+    let fixed = Bounds {
+        steps: Some(6),
+        attempts: 0,
+        ..Bounds::none()
+    };
+    let acquire = "  acquire: SET lock:sku-1 {me} NX\n    on OK: holds lock:sku-1 for 4000ms\n    on nil: stop\n";
+    // The second to come has something to look at.
+    let second = "  first: SET lock:sku-1 {me} NX\n    on OK: stop\n    on nil\n";
+    let look = "  look: EVAL looks 1 lock:sku-1 {me}\n    on 0: stop\n    on 1\n";
+    let by_script = |condition: &str| {
+        let script =
+            format!("script looks\n  if {condition} then\n    return 1\n  end\n  return 0\n\n");
+        (script, format!("{second}{look}"))
+    };
+    let by_steps = |steps: String| (String::new(), steps);
+    for (what, (script, steps)) in [
+        (
+            "the pattern of a clause",
+            by_steps(format!("{acquire}  look: GET lock:sku-1\n    on \"NAME\"\n    on else: stop\n")),
+        ),
+        (
+            "one of several patterns",
+            by_steps(format!("{acquire}  look: MGET lock:sku-1 fence:sku-1\n    on \"NAME\", {{token}}\n    on else: stop\n")),
+        ),
+        (
+            "an argument",
+            by_steps("  mark: SET lock:sku-1 NAME\n  look: EVAL unlock 1 lock:sku-1 {me}\n    on 1\n    on 0: stop\n".to_owned()),
+        ),
+        (
+            "a statement",
+            by_steps(format!("{second}  look: SELECT COUNT(*) FROM inventory WHERE {{me}} = 'NAME'\n    on 0: stop\n    on 1\n")),
+        ),
+        ("a script", by_script("ARGV[1] == 'NAME'")),
+        (
+            "a script that reads a part of a name",
+            by_script("string.sub(ARGV[1], 1, 1) == 'LETTER'"),
+        ),
+        (
+            "a script that puts names in order",
+            by_script("(ARGV[1] < redis.call('GET', KEYS[1])) == ('LETTER' == 'A')"),
+        ),
+    ] {
+        for letter in ["A", "B"] {
+            let text = format!(
+                "{HEAD}{script}protocol p\n{steps}  write: UPDATE inventory SET qty = qty - 3 WHERE sku = 'sku-1'\n    on 1 row: sells 3\n\nclient A, B: p\n"
+            );
+            let text = text
+                .replace("NAME", &format!("{letter}-1"))
+                .replace("LETTER", letter);
+            let found = compare(&text, &fixed, &[Property::StockNotNegative]);
+            let writes = format!("\n  {letter} write");
+            assert!(found.is_some_and(|found| found.contains(&writes)), "{what}, {letter}");
+        }
+    }
+}
+
 /// Three clients are too many for the enumerator; here the search is compared with itself.
 #[test]
 fn reductions_change_how_many_worlds_there_are_and_nothing_else() {

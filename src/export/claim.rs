@@ -136,16 +136,10 @@ impl Claim {
 /// What can be said: of every property that is broken, but for what nobody promises, and of those that hold and are promised.
 pub(super) fn claims(setup: &Setup, timeline: &Timeline) -> Vec<Claim> {
     let mut claims = Vec::new();
-    let promised = |property: Property| {
-        let protocols = setup.clients.iter().filter_map(|client| client.protocol);
-        protocols
-            .filter_map(|place| setup.protocols.get(place))
-            .any(|protocol| protocol.claims.contains(&property))
-    };
     for (property, verdict) in timeline.verdicts(timeline.len()) {
         let broken = match verdict {
             Verdict::Broken(broken) => Some((broken.action, broken.because)),
-            Verdict::Holds { .. } if promised(property) => None,
+            Verdict::Holds { .. } if property.is_claimed(setup) => None,
             _ => continue,
         };
         let action = broken.as_ref().map(|(action, _)| *action);

@@ -27,6 +27,7 @@ mod token;
 mod told;
 
 use crate::sim::action::{ClientId, Who};
+use crate::sim::setup::Setup;
 
 pub use judge::Judge;
 
@@ -96,6 +97,18 @@ impl Property {
             Property::NoDoubleCharge => "nobody is charged twice",
             Property::SoldIsPaid => "everything sold is paid",
         }
+    }
+
+    /// Whether a protocol that somebody runs claims it.
+    pub fn is_claimed(self, setup: &Setup) -> bool {
+        let run = setup.clients.iter().filter_map(|client| client.protocol);
+        run.filter_map(|place| setup.protocols.get(place))
+            .any(|protocol| protocol.claims.contains(&self))
+    }
+
+    /// Whether nobody claims it, as no lock with a deadline can keep it: a lease ends, and its holder still believes in it.
+    pub fn is_unclaimed(self, setup: &Setup) -> bool {
+        self == Property::OneBeliever && !self.is_claimed(setup)
     }
 
     /// The property that a text means: its sentence, or the beginning of it as long as only one sentence begins so. Capitals, a

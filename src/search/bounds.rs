@@ -2,6 +2,7 @@
 
 use crate::property::Property;
 use crate::scenario::Expectation;
+use crate::sim::setup::Setup;
 
 /// Something that costs a search one of a stated number of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,24 +87,24 @@ impl Budget {
     /// What one of it is, for people.
     pub fn explanation(self) -> &'static str {
         match self {
-            Budget::Lapses => "time passes the next deadline of a key",
-            Budget::Shifts => "time moves a little before a client starts a timer",
-            Budget::Expiries => "a key's deadline passes at once",
-            Budget::Wipes => "a key is lost",
-            Budget::Reseeds => "the operator sets the counter to MAX of the fence",
-            Budget::Crashes => "a client crashes",
-            Budget::Restarts => "a crashed client starts again",
-            Budget::LostReplies => "a server does a step, and its reply is lost",
-            Budget::LostRequests => "the request of a step is lost",
-            Budget::LateReplies => "the reply to a step comes late",
-            Budget::LateRequests => "the request of a step comes late",
-            Budget::Evictions => "a full server evicts a key",
-            Budget::ServerCrashes => "a server crashes",
+            Budget::Lapses => "time runs past the next deadline of a key: a lease ends",
+            Budget::Shifts => "a little time passes before a client starts a timer; no fault",
+            Budget::Expiries => "a watched lock ends early, and no time passes",
+            Budget::Wipes => "a watched lock or counter is gone",
+            Budget::Reseeds => "the operator sets the counter to MAX of the fence column",
+            Budget::Crashes => "a client stops for good, wherever it is",
+            Budget::Restarts => "a crashed client begins again",
+            Budget::LostReplies => "a server does a step, and the client never hears of it",
+            Budget::LostRequests => "a server never hears of a step",
+            Budget::LateReplies => "a client hears late what a server did",
+            Budget::LateRequests => "a server hears late of a step",
+            Budget::Evictions => "a full server throws a key away",
+            Budget::ServerCrashes => "a Redis server stops",
             Budget::ServerRestarts => "a crashed server starts again, with its data or without",
             Budget::Failovers => {
                 "a replica becomes the primary, and what it had not received is lost"
             }
-            Budget::ClockJumps => "the clock of a server or a client jumps",
+            Budget::ClockJumps => "the clock of a server or a client jumps, back or forward",
         }
     }
 
@@ -340,10 +341,24 @@ impl Bounds {
 /// What a search looks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// A schedule that breaks one of these properties; empty: any.
+    /// A schedule that breaks one of these properties; empty: any, but for what [nobody claims](Property::is_unclaimed).
     Breaks(Vec<Property>),
     /// A schedule after which all of these are so: rows, keys, charges, and where clients are.
     Reach(Vec<Expectation>),
+}
+
+impl Goal {
+    /// The same with the properties that are meant where it says any.
+    pub fn spelled_out(self, setup: &Setup) -> Goal {
+        match self {
+            Goal::Breaks(properties) if properties.is_empty() => {
+                let mut all = Property::ALL.to_vec();
+                all.retain(|property| !property.is_unclaimed(setup));
+                Goal::Breaks(all)
+            }
+            goal => goal,
+        }
+    }
 }
 
 /// From where a search starts.

@@ -1,27 +1,28 @@
 //! A search as a challenge: to find by hand what it finds, within its bounds and in as few actions.
 
-use std::sync::Arc;
-
 use super::bounds::{Bounds, Budget, Goal, Request, Start};
-use super::moves::{Operator, Rules, after_operator};
+use super::moves::{Move, Rules, after_operator};
 use super::{Outcome, Search};
-use crate::property::Verdict;
 use crate::scenario::{self, check};
-use crate::sim::action::{Action, Leg};
+use crate::sim::action::{Action, Leg, ServerId};
 use crate::sim::event::Fact;
 use crate::sim::setup::Setup;
+use crate::sim::step::step;
 use crate::sim::store::Cause;
-use crate::timeline::{Entry, Moment};
+use crate::sim::world::World;
+use crate::timeline::{Entry, Moment, Timeline};
 
 /// How far a schedule has come with a challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Its actions; latches are no actions, and what was refused is none.
+    /// Its actions; latches are no actions, a look at a console is none, and what was refused is none.
     pub actions: u32,
     /// Faults among them.
     pub faults: u32,
     /// What the bounds still allow; `None`: the schedule has done something that they do not.
     pub left: Option<Bounds>,
+    /// The first action that they do not allow, from 0, and why, as a sentence without a capital and a full stop.
+    pub beyond: Option<(usize, String)>,
     /// What the operator has read in a reseed and not put back yet: the watch line, and the token.
     pub operator: Option<(usize, i64)>,
     /// Whether the world is what the search looks for.
@@ -31,8 +32,8 @@ pub struct Standing {
 /// What leads on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// The next action of the shortest schedule from here, as the text writes it.
-    Next(String),
+    /// The next action of the shortest schedule from here, as the text writes it, and how many actions that schedule has.
+    Next(String, u32),
     /// Nothing does, within what the bounds still allow.
     Nothing,
     /// There are too many worlds to say so at once.
@@ -42,61 +43,61 @@ pub enum Hint {
 /// How many worlds a hint may take: a moment, as the page waits for it.
 const WORLDS_OF_A_HINT: u64 = 50_000;
 
-/// Where the entries of a schedule have come with the search that a request describes.
-pub fn standing(
-    setup: &Arc<Setup>,
-    request: &Request,
-    entries: &[Entry],
-    moment: &Moment,
-) -> Standing {
-    let rules = Rules::new(setup.clone(), &request.bounds, true);
-    let (mut actions, mut faults) = (0, 0);
-    let mut left = Some(request.bounds.clone());
-    let mut operator = None;
-    for entry in entries.iter().filter(|entry| entry.refusal().is_none()) {
-        let Some((budget, times)) = spent(entry, &rules, &mut operator) else {
-            left = None;
+/// Where the first actions of a schedule have come with the search that a request describes; `moment` is the one after them.
+pub fn standing(timeline: &Timeline, at: usize, request: &Request, moment: &Moment) -> Standing {
+    let rules = Rules::new(timeline.setup().clone(), &request.bounds, true);
+    let mut standing = Standing {
+        actions: 0,
+        faults: 0,
+        left: Some(request.bounds.clone()),
+        beyond: None,
+        operator: None,
+        is_done: is_done(timeline.setup(), &request.goal, moment),
+    };
+    for (place, entry) in timeline.entries()[..at].iter().enumerate() {
+        if entry.refusal().is_some() {
             continue;
-        };
-        actions += times;
-        let Some(budget) = budget else { continue };
-        faults += times;
-        left = left.and_then(|left| pay(left, budget, times));
-    }
-    let steps = request.bounds.steps.map(|most| most.checked_sub(actions));
-    match steps {
-        Some(None) => left = None,
-        Some(most) => {
-            left = left.map(|left| Bounds {
-                steps: most,
-                ..left
-            })
         }
-        None => {}
+        let paid = match &entry.action {
+            Action::Command { .. } => spent_by_typing(place, timeline, request, &rules, &standing),
+            _ => spent(entry, &rules),
+        };
+        let after = paid.and_then(|paid| pay(&mut standing, entry, &request.bounds, paid));
+        if let Err(why) = after {
+            standing.left = None;
+            standing.beyond.get_or_insert((place, why));
+        }
     }
-    Standing {
-        actions,
-        faults,
-        left,
-        operator,
-        is_done: is_done(setup, &request.goal, moment),
-    }
+    standing
 }
 
-/// What an action takes: of which budget, and how often it counts. `None`: no budget is for this. Of what is typed only the two
-/// commands of a reseed are allowed, as a search would type them: the first takes the budget, the second is free.
-fn spent(entry: &Entry, rules: &Rules, operator: &mut Operator) -> Option<(Option<Budget>, u32)> {
-    let of_key = |keys: &[Vec<u8>], key: &Vec<u8>, budget| {
-        let is_meant = keys.contains(key);
-        is_meant.then_some((Some(budget), 1))
+/// What an action takes.
+#[derive(Clone, Copy)]
+enum Spent {
+    /// Nothing: it is no action.
+    Nothing,
+    /// So many actions, each one of a budget if one is named.
+    Actions(u32, Option<Budget>),
+    /// One of the two commands of a reseed: the first takes the budget, the second is free.
+    Reseed(Move),
+}
+
+/// What an action takes that was not typed.
+fn spent(entry: &Entry, rules: &Rules) -> Result<Spent, String> {
+    let of_key = |keys: &[Vec<u8>], key: &Vec<u8>, budget: Budget| match keys.contains(key) {
+        true => Ok(Spent::Actions(1, Some(budget))),
+        false => Err(format!(
+            "the bounds allow no {} of this key",
+            budget.words()
+        )),
     };
     let budget = match &entry.action {
-        Action::Pause { .. } | Action::Resume { .. } => return Some((None, 0)),
+        Action::Pause { .. } | Action::Resume { .. } => return Ok(Spent::Nothing),
         Action::Step { .. } | Action::Deliver { .. } | Action::Replicate { .. } => None,
         Action::Advance { .. } | Action::AdvanceToNextDeadline => {
-            return Some(match lapses(entry) {
-                0 => (None, 1),
-                lapses => (Some(Budget::Lapses), lapses),
+            return Ok(match lapses(entry) {
+                0 => Spent::Actions(1, None),
+                lapses => Spent::Actions(lapses, Some(Budget::Lapses)),
             });
         }
         Action::ExpireNow { key, .. } => return of_key(&rules.expiring, key, Budget::Expiries),
@@ -112,14 +113,132 @@ fn spent(entry: &Entry, rules: &Rules, operator: &mut Operator) -> Option<(Optio
         Action::RestartServer { .. } => Some(Budget::ServerRestarts),
         Action::Failover { .. } => Some(Budget::Failovers),
         Action::ClockJump { .. } => Some(Budget::ClockJumps),
-        Action::Command { .. } => {
-            let chosen = rules.reseed(&entry.action, *operator)?;
-            *operator = after_operator(chosen, *operator, &entry.events);
-            chosen.budget()
-        }
-        Action::ClockRate { .. } => return None,
+        Action::Command { .. } => return Err(TYPED.to_string()),
+        Action::ClockRate { .. } => return Err("no search makes a clock slower or faster".into()),
     };
-    Some((budget, 1))
+    Ok(Spent::Actions(1, budget))
+}
+
+/// Why something that was typed is not allowed.
+const TYPED: &str =
+    "what is typed may look at everything, and change only what the bounds let happen by itself";
+
+/// What a typed command takes, by what it did: a look is free; a command of a reseed as the search would type it is one; and one
+/// after which the world is as after the loss of a key is that loss.
+fn spent_by_typing(
+    place: usize,
+    timeline: &Timeline,
+    request: &Request,
+    rules: &Rules,
+    standing: &Standing,
+) -> Result<Spent, String> {
+    let setup = timeline.setup();
+    let entry = &timeline.entries()[place];
+    let can_reseed = standing.operator.is_some()
+        || standing
+            .left
+            .as_ref()
+            .is_some_and(|left| left.reseeds > 0 && left.faults != Some(0));
+    if let Some(chosen) = rules
+        .reseed(&entry.action, standing.operator)
+        .filter(|_| can_reseed)
+    {
+        return Ok(Spent::Reseed(chosen));
+    }
+    let (before, after) = (timeline.moment(place), timeline.moment(place + 1));
+    let is_broken = |moment: &Moment| is_done(setup, &request.goal, moment);
+    let seen = |world: &World| {
+        let mut world = world.clone();
+        world.database.forget_unread(true, true);
+        world
+    };
+    let typed = seen(&after.world);
+    if seen(&before.world) == typed {
+        return Ok(Spent::Nothing);
+    }
+    let is_same = |action: &Action| {
+        let (world, events) = step(setup, &before.world, action);
+        let mut judge = before.judge.clone();
+        judge.observe(setup, place, &events, &world);
+        let moment = Moment { world, judge };
+        seen(&moment.world) == typed && is_broken(&moment) == is_broken(&after)
+    };
+    let servers = (0..before.world.stores.len()).map(ServerId);
+    let mut losses = servers.flat_map(|server| {
+        let wipe = |key: &Vec<u8>| {
+            (
+                Budget::Wipes,
+                Action::Wipe {
+                    server,
+                    key: key.clone(),
+                },
+            )
+        };
+        let expire = |key: &Vec<u8>| {
+            (
+                Budget::Expiries,
+                Action::ExpireNow {
+                    server,
+                    key: key.clone(),
+                },
+            )
+        };
+        let wipes = rules.wiped.iter().map(wipe);
+        wipes
+            .chain(rules.expiring.iter().map(expire))
+            .collect::<Vec<_>>()
+    });
+    let loss =
+        losses.find(|(budget, action)| request.bounds.budget(*budget) > 0 && is_same(action));
+    match loss {
+        Some((budget, _)) => Ok(Spent::Actions(1, Some(budget))),
+        None => Err(TYPED.to_string()),
+    }
+}
+
+/// Counts what an action takes, as far as there is anything left of it.
+fn pay(
+    standing: &mut Standing,
+    entry: &Entry,
+    bounds: &Bounds,
+    spent: Spent,
+) -> Result<(), String> {
+    let (actions, budget) = match spent {
+        Spent::Nothing => return Ok(()),
+        Spent::Actions(actions, budget) => (actions, budget),
+        Spent::Reseed(chosen) => {
+            standing.operator = after_operator(chosen, standing.operator, &entry.events);
+            (1, chosen.budget())
+        }
+    };
+    standing.actions += actions;
+    if budget.is_some() {
+        standing.faults += actions;
+    }
+    let Some(left) = &mut standing.left else {
+        return Ok(());
+    };
+    let allowed = |left: &mut u32, most: u32, what: &str| match left.checked_sub(actions) {
+        Some(rest) => {
+            *left = rest;
+            Ok(())
+        }
+        None => Err(format!("more than the bounds allow ({what}: {most})")),
+    };
+    if let Some(budget) = budget {
+        allowed(
+            left.budget_mut(budget),
+            bounds.budget(budget),
+            budget.words(),
+        )?;
+        if let Some(faults) = &mut left.faults {
+            allowed(faults, bounds.faults.unwrap_or_default(), "faults")?;
+        }
+    }
+    match &mut left.steps {
+        Some(steps) => allowed(steps, bounds.steps.unwrap_or_default(), "actions"),
+        None => Ok(()),
+    }
 }
 
 /// At how many moments keys lapsed: a search passes one deadline in an action.
@@ -139,24 +258,9 @@ fn lapses(entry: &Entry) -> u32 {
     moments.len() as u32
 }
 
-fn pay(mut left: Bounds, budget: Budget, times: u32) -> Option<Bounds> {
-    let most = left.budget_mut(budget);
-    *most = most.checked_sub(times)?;
-    if let Some(faults) = &mut left.faults {
-        *faults = faults.checked_sub(times)?;
-    }
-    Some(left)
-}
-
 fn is_done(setup: &Setup, goal: &Goal, moment: &Moment) -> bool {
-    match goal {
-        Goal::Breaks(properties) => {
-            let verdicts = moment.judge.verdicts_so_far(setup);
-            verdicts.iter().any(|(property, verdict)| {
-                let is_meant = properties.is_empty() || properties.contains(property);
-                is_meant && matches!(verdict, Verdict::Broken(_))
-            })
-        }
+    match goal.clone().spelled_out(setup) {
+        Goal::Breaks(properties) => moment.judge.breaks_any(setup, &properties),
         Goal::Reach(expectations) => expectations
             .iter()
             .all(|expectation| check::is_so(setup, &moment.world, expectation)),
@@ -186,7 +290,9 @@ pub fn hint(
         search.begin_within_reseed(operator);
     }
     match search.finish() {
-        Outcome::Found { text, .. } => next_of(text, at).map_or(Hint::Unknown, Hint::Next),
+        Outcome::Found { text, steps, .. } => {
+            next_of(text, at).map_or(Hint::Unknown, |next| Hint::Next(next, *steps))
+        }
         Outcome::Nothing { .. } => Hint::Nothing,
         Outcome::LimitReached { .. } => Hint::Unknown,
     }

@@ -40,8 +40,6 @@ pub(super) struct Engine {
     explores_all: bool,
     finished: bool,
     is_cut: bool,
-    /// The budgets of which there is none, and would have been a use.
-    wanted: Vec<Budget>,
     fields: Vec<u32>,
     moves: Vec<Move>,
     /// Faults that no client does.
@@ -102,7 +100,6 @@ impl Engine {
             explores_all: false,
             finished: false,
             is_cut: false,
-            wanted: Vec::new(),
             fields: Vec::new(),
             moves: Vec::new(),
             faults: Vec::new(),
@@ -445,18 +442,9 @@ impl Engine {
 
     /// The budget that pays for one more, where there is something left of it.
     fn afford(&mut self, budget: Budget, fields: &[u32], faults: u32) -> Option<usize> {
-        match self.budgets.iter().position(|own| *own == budget) {
-            Some(purse) => self
-                .explorer
-                .can_pay(purse, fields, faults)
-                .then_some(purse),
-            None => {
-                if !self.wanted.contains(&budget) {
-                    self.wanted.push(budget);
-                }
-                None
-            }
-        }
+        let purse = self.budgets.iter().position(|own| *own == budget)?;
+        let can_pay = self.explorer.can_pay(purse, fields, faults);
+        can_pay.then_some(purse)
     }
 
     /// What can come of a world.

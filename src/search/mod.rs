@@ -18,6 +18,7 @@ mod engine;
 mod liveness;
 mod moves;
 mod parts;
+mod presets;
 mod reads;
 mod schedule;
 mod symmetry;
@@ -26,6 +27,7 @@ pub mod told;
 pub use bounds::{
     ATTEMPTS, BYTES, Bounds, Budget, Finds, Goal, MOST, Reduction, Request, Start, WORLDS,
 };
+pub use presets::Preset;
 
 use crate::property::Property;
 use crate::scenario::{self, Reading, TextError, found};
@@ -125,12 +127,7 @@ impl Search {
         goal: Goal,
     ) -> Result<Search, Vec<TextError>> {
         let reading = scenario::read(text)?;
-        let goal = match goal {
-            Goal::Breaks(properties) if properties.is_empty() => {
-                Goal::Breaks(Property::ALL.to_vec())
-            }
-            goal => goal,
-        };
+        let goal = goal.spelled_out(&reading.setup);
         let at = at.min(reading.schedule.len());
         let kept = reading.schedule[..at]
             .iter()

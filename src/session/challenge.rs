@@ -21,11 +21,10 @@ impl Session {
     pub fn challenge(&self) -> Option<Challenge> {
         let mut searches = self.reading().searches.iter();
         let search = searches.find(|search| search.request.is_challenge)?;
-        let played = self.timeline().entries().get(..self.cursor())?;
         let request = search.request.clone();
         Some(Challenge {
             par: request.finds.filter(|finds| *finds != Finds::Schedule)?,
-            standing: challenge::standing(self.setup(), &request, played, &self.moment),
+            standing: challenge::standing(self.timeline(), self.cursor(), &request, &self.moment),
             request,
         })
     }

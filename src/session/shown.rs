@@ -340,15 +340,11 @@ impl Session {
         }
     }
 
-    /// What the protocols claim, in the order of the properties.
+    /// What the protocols that are run claim, in the order of the properties.
     pub fn claims(&self) -> Vec<Property> {
-        let protocols = &self.setup().protocols;
-        let is_claimed = |property: &Property| {
-            protocols
-                .iter()
-                .any(|protocol| protocol.claims.contains(property))
-        };
-        Property::ALL.into_iter().filter(is_claimed).collect()
+        let mut all = Property::ALL.to_vec();
+        all.retain(|property| property.is_claimed(self.setup()));
+        all
     }
 
     /// The writes that have been judged at the cursor, the latest first.

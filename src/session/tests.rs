@@ -722,13 +722,21 @@ fn challenge(name: &str) -> Session {
 
 /// Follows the hints until the challenge is done; how many actions and faults that took. `None`: nothing leads there.
 fn follows_hints(session: &mut Session) -> Option<(u32, u32)> {
+    let mut ahead = None;
     loop {
         let standing = session.challenge().unwrap().standing;
         if standing.is_done {
             return Some((standing.actions, standing.faults));
         }
         match session.hint().unwrap() {
-            Hint::Next(action) => does(session, Msg::TypeAction(action)),
+            Hint::Next(action, left) => {
+                assert!(
+                    ahead.is_none_or(|ahead| ahead == left + 1),
+                    "{action}: {left}"
+                );
+                ahead = Some(left);
+                does(session, Msg::TypeAction(action))
+            }
             Hint::Nothing => return None,
             Hint::Unknown => panic!("{}: too many worlds", session.title()),
         };
@@ -771,27 +779,100 @@ fn hints_lead_through_a_reseed_and_no_other_command_is_allowed() {
     let typed = session.text();
     assert!(typed.contains("operator> SELECT MAX"), "{typed}");
     assert!(typed.contains("operator> SET fence:sku-1"), "{typed}");
-    // Only what was read may be put back, and nothing where nothing was read.
+    // Only what was read may be put back, and nothing else where nothing was read.
     let mut session = Session::new(&text, None).unwrap();
     let set = Msg::TypeAction("operator> SET fence:sku-1 5".to_string());
-    does(&mut session, set.clone());
+    let other = Msg::TypeAction("operator> SET fence:sku-1 6".to_string());
+    does(&mut session, other.clone());
     assert_eq!(session.challenge().unwrap().standing.left, None);
     does(&mut session, Msg::Undo);
     let read = "operator> SELECT MAX(fence_token) FROM inventory";
     does(&mut session, Msg::TypeAction(read.to_string()));
     let allows = |session: &Session| session.challenge().unwrap().standing.left.is_some();
     assert!(allows(&session));
-    does(
-        &mut session,
-        Msg::TypeAction("operator> SET fence:sku-1 7".to_string()),
-    );
+    does(&mut session, other.clone());
     assert!(!allows(&session));
     does(&mut session, Msg::Undo);
     does(&mut session, set);
     assert!(allows(&session));
-    // One reseed is allowed, not two.
+    // One reseed is allowed, not two; a look is no reseed.
     does(&mut session, Msg::TypeAction(read.to_string()));
+    assert!(allows(&session));
+    does(&mut session, other);
     assert!(!allows(&session));
+}
+
+#[test]
+fn what_is_typed_in_a_challenge_is_judged_by_what_it_does() {
+    let check = |name: &str, typed: &[&str], expected: Result<(u32, u32), (usize, &str)>| {
+        let mut session = challenge(name);
+        for line in typed {
+            does(&mut session, Msg::TypeAction((*line).to_string()));
+        }
+        let standing = session.challenge().unwrap().standing;
+        let got = match &standing.beyond {
+            None => Ok((standing.actions, standing.faults)),
+            Some((place, why)) => Err((*place, why.as_str())),
+        };
+        assert_eq!(got, expected, "{name}: {typed:?}");
+        assert_eq!(standing.left.is_some(), got.is_ok(), "{name}: {typed:?}");
+    };
+    let typed = "what is typed may look at everything, and change only what the bounds let happen by itself";
+    let reseed = "4-seeded-again";
+    // A look is free, whoever looks; so is what fails.
+    check(
+        "1-del",
+        &[
+            "A acquire",
+            "operator> GET lock:report",
+            "B> TTL lock:report",
+        ],
+        Ok((1, 0)),
+    );
+    check(
+        reseed,
+        &["operator> SELECT MAX(fence_token) FROM inventory"],
+        Ok((0, 0)),
+    );
+    check(reseed, &["operator> INCR"], Ok((0, 0)));
+    check(
+        reseed,
+        &["operator> SELECT * FROM inventory FOR UPDATE"],
+        Ok((0, 0)),
+    );
+    // The loss of a key that may be lost is that loss, whoever types it.
+    check(reseed, &["operator> DEL fence:sku-1"], Ok((1, 1)));
+    check(
+        reseed,
+        &[
+            "operator> DEL fence:sku-1",
+            "A acquire",
+            "operator> DEL fence:sku-1",
+        ],
+        Err((2, "more than the bounds allow (wipes: 1)")),
+    );
+    check(
+        reseed,
+        &["A acquire", "operator> DEL lock:sku-1"],
+        Err((1, typed)),
+    );
+    check(reseed, &["operator> SET fence:sku-1 9"], Err((0, typed)));
+    check(reseed, &["operator> BEGIN"], Err((0, typed)));
+    check(
+        "1-del",
+        &["A acquire", "B> DEL lock:report"],
+        Err((1, typed)),
+    );
+    check(
+        "1-del",
+        &["crash A"],
+        Err((0, "more than the bounds allow (crashes: 0)")),
+    );
+    check(
+        "1-del",
+        &["A acquire", "clock +10001ms", "B acquire", "clock +10001ms"],
+        Err((3, "more than the bounds allow (lapses: 1)")),
+    );
 }
 
 #[test]
@@ -811,7 +892,7 @@ fn latches_do_not_count_and_what_is_not_allowed_does_not_pass() {
     assert_eq!(counts(&session), (2, 1, true));
     let hint = session.hint();
     assert!(
-        matches!(&hint, Some(Hint::Next(action)) if action == "B acquire" || action == "C acquire"),
+        matches!(&hint, Some(Hint::Next(action, 4)) if action == "B acquire" || action == "C acquire"),
         "{hint:?}"
     );
     press_step(&mut session, B);

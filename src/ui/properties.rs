@@ -99,18 +99,9 @@ const UNCLAIMED: &str = "nobody claims this";
 
 /// Whether a protocol that somebody runs claims the property.
 fn claim_of(session: &Session, property: Property) -> &'static str {
-    let setup = session.setup();
-    let runs = setup
-        .clients
-        .iter()
-        .filter_map(|client| setup.protocols.get(client.protocol?));
-    match (
-        property,
-        runs.into_iter()
-            .any(|protocol| protocol.claims.contains(&property)),
-    ) {
-        (_, true) => "claimed",
-        (Property::OneBeliever, false) => UNCLAIMED,
+    match session.setup() {
+        setup if property.is_claimed(setup) => "claimed",
+        setup if property.is_unclaimed(setup) => UNCLAIMED,
         _ => "",
     }
 }

@@ -8,7 +8,9 @@ use super::browser;
 use super::controls::{Button, fresh_id, icon};
 use super::desk::{Desk, Over};
 use crate::property::Property;
-use crate::search::{Budget, Goal, MOST, MOST_TIES, Outcome, Progress, Request, Start, told};
+use crate::search::{
+    Bounds, Budget, Goal, MOST, MOST_TIES, Outcome, Preset, Progress, Request, Start, told,
+};
 use crate::session::{Msg, Session};
 use crate::words;
 
@@ -45,6 +47,9 @@ pub enum Stage {
 
 /// How many letters of a search the choice among several shows.
 const MOST_OF_A_CHOICE: usize = 80;
+
+/// How many letters of what was typed into the field of a number are repeated.
+const MOST_OF_A_NUMBER: usize = 20;
 
 /// The element that shows what came of it.
 const RESULT: &str = "search-result";
@@ -277,17 +282,21 @@ pub fn view(desk: Desk) -> AnyView {
     };
     view! {
         <p class="help__lead">
-            "Tries every schedule of these clients within the bounds, and opens the shortest one that fails: of all with the fewest faults one \
-             with the fewest actions, and of those the one that changes client least often. The text carries the bounds, and so does the link."
+            "Tries every order of the clients' steps, with every fault that you allow, and opens the shortest schedule that does it."
+        </p>
+        <p class="share__note">
+            "Shortest means: as few faults as possible, then as few actions, the lines of the schedule. Of equals the one that changes \
+             client least often is shown first, and the others are listed. Text and link carry what you choose."
         </p>
         {choice(desk)}
         {goal(desk)}
-        {bounds(desk)}
+        {presets(desk)}
         <div class="share__row">{buttons}</div>
         {progress(desk)}
         <div id=RESULT>
             {move || desk.seeking.with(|seeking| seeking.outcome.clone()).map(|outcome| result(desk, outcome))}
         </div>
+        {bounds(desk)}
     }
     .into_any()
 }
@@ -402,6 +411,7 @@ fn goal(desk: Desk) -> AnyView {
             set(desk, request_of(desk), Some(lines));
         }
     };
+    let note = desk.read(move |session| note_on_goal(desk.search.get(), session));
     let (goal_id, reach_id) = (fresh_id(), fresh_id());
     let field = move || {
         is_chosen("reach").then(|| {
@@ -429,10 +439,34 @@ fn goal(desk: Desk) -> AnyView {
                 {properties.into_iter().collect_view()}
                 {option("reach", "nothing, but reaches …")}
             </select>
+            <p class="share__note">{move || note.get()}</p>
             {field}
         </div>
     }
     .into_any()
+}
+
+/// What the goal means in this scenario, where its words do not say it.
+fn note_on_goal(place: usize, session: &Session) -> String {
+    let claims = session.claims();
+    match shown_request(place, session).goal {
+        Goal::Breaks(these) if these.is_empty() => {
+            let left_out = Property::OneBeliever;
+            match left_out.is_unclaimed(session.setup()) {
+                false => String::new(),
+                true => {
+                    "All but one: ".to_string()
+                        + left_out.sentence()
+                        + ". Every lease that lapses breaks that, and nobody claims it here; choose it to see how."
+                }
+            }
+        }
+        Goal::Breaks(these) if these == claims => {
+            let sentences: Vec<&str> = these.iter().map(|property| property.sentence()).collect();
+            "They claim: ".to_string() + &sentences.join("; ") + "."
+        }
+        _ => String::new(),
+    }
 }
 
 /// A bound that is a number.
@@ -459,12 +493,10 @@ impl Bound {
     fn explanation(self) -> &'static str {
         match self {
             Bound::Budget(budget) => budget.explanation(),
-            Bound::Faults => "all of these together; empty: as many as they allow",
-            Bound::Steps => "the longest schedule; empty: however long",
-            Bound::Attempts => {
-                "how often a client may begin again, beside once for each of its runs"
-            }
-            Bound::Worlds => "after so many distinct worlds the search gives up",
+            Bound::Faults => "all kinds together; empty: as many as the kinds allow",
+            Bound::Steps => "of the longest schedule; empty: however long",
+            Bound::Attempts => "how often a client may try anew, beyond once for each run",
+            Bound::Worlds => "distinct ones, after which the search gives up",
         }
     }
 
@@ -476,6 +508,13 @@ impl Bound {
             Bound::Steps => bounds.steps.map(u64::from),
             Bound::Attempts => Some(bounds.attempts.into()),
             Bound::Worlds => Some(bounds.worlds),
+        }
+    }
+
+    fn least(self) -> u64 {
+        match self {
+            Bound::Worlds => 1,
+            _ => 0,
         }
     }
 
@@ -494,7 +533,7 @@ impl Bound {
             Bound::Faults => bounds.faults = small,
             Bound::Steps => bounds.steps = small,
             Bound::Attempts => bounds.attempts = small.unwrap_or(crate::search::ATTEMPTS),
-            Bound::Worlds => bounds.worlds = number.unwrap_or(crate::search::WORLDS).max(1),
+            Bound::Worlds => bounds.worlds = number.unwrap_or(crate::search::WORLDS),
         }
     }
 }
@@ -502,63 +541,183 @@ impl Bound {
 /// The most worlds that the field takes.
 const MOST_WORLDS: u64 = 100_000_000;
 
-fn bounds(desk: Desk) -> AnyView {
-    let explained = RwSignal::new("");
-    let budgets = Budget::ALL.map(|budget| number(desk, Bound::Budget(budget), explained));
-    let others = [Bound::Faults, Bound::Steps, Bound::Attempts, Bound::Worlds];
-    let others = others.map(|bound| number(desk, bound, explained));
-    let explanation = move || match explained.get() {
-        "" => "What is not allowed is not tried: choose a bound to read what it allows.",
-        explanation => explanation,
+/// Bounds that belong together, with what they are about.
+const GROUPS: [(&str, &str, &[Bound]); 6] = [
+    (
+        "Time",
+        "Leases end, and clocks are wrong.",
+        &[
+            Bound::Budget(Budget::Lapses),
+            Bound::Budget(Budget::Expiries),
+            Bound::Budget(Budget::Shifts),
+            Bound::Budget(Budget::ClockJumps),
+        ],
+    ),
+    (
+        "Keys",
+        "Redis forgets something, and somebody puts it back.",
+        &[
+            Bound::Budget(Budget::Wipes),
+            Bound::Budget(Budget::Evictions),
+            Bound::Budget(Budget::Reseeds),
+        ],
+    ),
+    (
+        "Clients",
+        "A program dies, and perhaps comes back.",
+        &[
+            Bound::Budget(Budget::Crashes),
+            Bound::Budget(Budget::Restarts),
+        ],
+    ),
+    (
+        "Servers",
+        "A Redis server dies, and another takes its place.",
+        &[
+            Bound::Budget(Budget::ServerCrashes),
+            Bound::Budget(Budget::ServerRestarts),
+            Bound::Budget(Budget::Failovers),
+        ],
+    ),
+    (
+        "Network",
+        "A message is lost, or comes late.",
+        &[
+            Bound::Budget(Budget::LostRequests),
+            Bound::Budget(Budget::LostReplies),
+            Bound::Budget(Budget::LateRequests),
+            Bound::Budget(Budget::LateReplies),
+        ],
+    ),
+    (
+        "How far",
+        "Where the search ends.",
+        &[Bound::Faults, Bound::Steps, Bound::Attempts, Bound::Worlds],
+    ),
+];
+
+/// Which preset the bounds are, where they are one.
+fn preset_of(session: &Session, bounds: &Bounds) -> Option<Preset> {
+    let same = |preset: &Preset| preset.bounds(session.setup(), bounds) == *bounds;
+    Preset::ALL.into_iter().find(same)
+}
+
+/// What may go wrong, by names.
+fn presets(desk: Desk) -> AnyView {
+    let shown = desk.read(move |session| {
+        let chosen = preset_of(session, &shown_request(desk.search.get(), session).bounds);
+        let mut all = Preset::ALL.to_vec();
+        all.retain(|preset| preset.is_for(session.setup()));
+        (all, chosen)
+    });
+    let choose = move |preset: Preset| {
+        let mut request = request_of(desk);
+        request.bounds = desk.look(|session| preset.bounds(session.setup(), &request.bounds));
+        set(desk, request, None);
+    };
+    let draw = move || {
+        let (all, chosen) = shown.get();
+        let buttons = all.into_iter().map(|preset| {
+            let pressed = if chosen == Some(preset) { "true" } else { "false" };
+            view! {
+                <button type="button" class="preset" aria-pressed=pressed on:click=move |_| choose(preset)>
+                    <span class="preset__name">{preset.words()}</span>
+                    <span class="share__note">{preset.explanation()}</span>
+                </button>
+            }
+        });
+        buttons.collect_view()
     };
     view! {
-        <fieldset class="search__bounds">
-            <legend class="share__note">"At most so many"</legend>
-            {budgets.into_iter().collect_view()}
-            {others.into_iter().collect_view()}
-            {start(desk)}
-            <p class="share__note search__bound--wide" role="status">{explanation}</p>
-        </fieldset>
+        <p class="share__note">"What may go wrong"</p>
+        <div class="search__presets" role="group" aria-label="What may go wrong">{draw}</div>
     }
     .into_any()
 }
 
-fn number(desk: Desk, bound: Bound, explained: RwSignal<&'static str>) -> AnyView {
+/// Every bound by itself. Open where the bounds are none that has a name.
+fn bounds(desk: Desk) -> AnyView {
+    let is_open = desk.look(|session| preset_of(session, &request_of(desk).bounds).is_none());
+    let groups = GROUPS.map(|(title, about, bounds)| {
+        let fields: Vec<AnyView> = bounds.iter().map(|bound| number(desk, *bound)).collect();
+        let start = (title == "How far").then(|| start(desk));
+        view! {
+            <fieldset class="search__bounds">
+                <legend>{title}</legend>
+                <p class="share__note">{about}</p>
+                {fields.into_any()}
+                {start}
+            </fieldset>
+        }
+    });
+    view! {
+        <details class="search__more" open=is_open>
+            <summary>"Every bound by itself: at most so many of each"</summary>
+            <div class="search__groups">{groups.into_iter().collect_view()}</div>
+        </details>
+    }
+    .into_any()
+}
+
+fn number(desk: Desk, bound: Bound) -> AnyView {
     let value = desk.read(move |session| {
         let number = bound.get(&shown_request(desk.search.get(), session));
         number.map_or(String::new(), |number| number.to_string())
     });
-    // Counted up where what was typed is refused, so that the field shows what is so.
-    let shown = RwSignal::new(0_u32);
-    let change = move |event| {
+    // Why what was typed was refused, as long as the bound is still what it was then. The field goes back to that.
+    let refused = RwSignal::new((String::new(), String::new()));
+    let why = Memo::new(move || {
+        let (of, why) = refused.get();
+        if of == value.get() {
+            why
+        } else {
+            String::new()
+        }
+    });
+    let change = move |event: web_sys::Event| {
         let typed = event_target_value(&event);
         let typed = typed.trim();
         let number = typed
             .parse::<u64>()
             .ok()
-            .filter(|number| *number <= bound.most());
+            .filter(|number| (bound.least()..=bound.most()).contains(number));
+        let stays = value.get_untracked();
         if number.is_none() && !typed.is_empty() {
-            shown.update(|shown| *shown += 1);
-            return desk
-                .refuse("A whole number from 0 to ".to_string() + &words::grouped(bound.most()));
+            let why = [
+                "Expected a whole number from ",
+                &bound.least().to_string(),
+                " to ",
+                &words::grouped(bound.most()),
+                ", not “",
+                &words::shortened(typed, MOST_OF_A_NUMBER),
+                "”. It stays ",
+                if stays.is_empty() { "empty" } else { &stays },
+            ];
+            event_target::<web_sys::HtmlInputElement>(&event).set_value(&stays);
+            return refused.set((stays.clone(), why.concat()));
         }
+        refused.set((String::new(), String::new()));
         let mut request = request_of(desk);
         bound.put(&mut request, number);
         set(desk, request, None);
     };
     let id = fresh_id();
+    let about_id = fresh_id();
     view! {
-        <div class="search__bound" title=bound.explanation()>
+        <div class="search__bound">
             <label for=id.clone()>{bound.words()}</label>
             <input
                 class="field field--number"
                 id=id
                 inputmode="numeric"
                 autocomplete="off"
-                prop:value=move || { shown.get(); value.get() }
-                on:focus=move |_| explained.set(bound.explanation())
+                aria-describedby=about_id.clone()
+                aria-invalid=move || (!why.get().is_empty()).then_some("true")
+                prop:value=move || value.get()
                 on:change=change
             />
+            <p class="share__note" id=about_id>{bound.explanation()}</p>
+            <p class="search__refused" role="alert">{move || why.get()}</p>
         </div>
     }
     .into_any()
@@ -607,7 +766,7 @@ fn start(desk: Desk) -> AnyView {
     };
     let id = fresh_id();
     view! {
-        <div class="search__bound search__bound--wide">
+        <div class="search__bound">
             <label for=id.clone()>"from the world"</label>
             <select class="select" id=id on:change=choose>{options}</select>
         </div>

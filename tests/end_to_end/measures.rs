@@ -1,8 +1,10 @@
-//! How quick and how large the page is, as ratios within one run. Nothing here fails by being slow: the figures are printed, in lines
-//! that begin with `measured: `, for who reads the log of a run.
+//! How quick and how large the page is, as ratios within one run. Nothing here fails by being slow, but the frames during a search
+//! where they are much rarer than without one: the figures are printed, in lines that begin with `measured: `, for who reads the
+//! log of a run.
 
 use crate::Test;
 use crate::browser::Browser;
+use crate::searching::{long_search, opens_search};
 use crate::visitor::Visitor;
 use latchkey::{link, scenario::limits};
 use serde_json::{Value, json};
@@ -10,6 +12,7 @@ use serde_json::{Value, json};
 pub const TESTS: &[Test] = &[
     ("measures_how_the_page_opens", measures_opening),
     ("measures_a_step_after_many", measures_steps),
+    ("measures_frames_during_a_search", measures_frames),
 ];
 
 /// How often a thing is measured; the median counts.
@@ -37,6 +40,22 @@ const CLICK_TO_FRAME: &str = "
     const begun = performance.now();
     document.querySelector(arguments[0]).click();
     requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - begun)));";
+
+/// The milliseconds between frames, for so many of them.
+const FRAMES: &str = "
+    const done = arguments[arguments.length - 1];
+    const intervals = [];
+    let last = performance.now();
+    const frame = () => {
+        const now = performance.now();
+        intervals.push(now - last);
+        last = now;
+        if (intervals.length < arguments[0]) requestAnimationFrame(frame); else done(intervals);
+    };
+    requestAnimationFrame(frame);";
+
+/// How many frames are looked at: two seconds of them.
+const MOST_FRAMES: usize = 120;
 
 /// The bytes of the program's memory. Starting it a second time only gives back what is there.
 const PROGRAM_MEMORY: &str = "
@@ -88,6 +107,45 @@ fn measures_steps(browser: &Browser) {
         "measured: a step after {many} takes {:.1} times as long, to its frame, as one after {few}; the program has {:.0} MB then",
         after_many / after_few,
         number(&browser.execute_until_done(PROGRAM_MEMORY, &json!([]))) / 1e6
+    );
+}
+
+/// Frames of the page while a search goes on in its worker, beside those of the same page before it begins.
+fn measures_frames(browser: &Browser) {
+    let frames = || {
+        let intervals = browser.execute_until_done(FRAMES, &json!([MOST_FRAMES]));
+        let intervals = intervals.as_array().expect("a list of intervals").iter();
+        let mut intervals: Vec<f64> = intervals.map(number).collect();
+        intervals.sort_by(f64::total_cmp);
+        intervals
+    };
+    let visitor = opens_search(browser, &long_search());
+    let still = frames();
+    visitor.presses("Search within these bounds");
+    browser.wait_until("worlds a second are counted", |browser| {
+        let counts = browser.texts_of(".search__counts dd");
+        counts.get(1).is_some_and(|speed| speed != "0")
+    });
+    let searching = frames();
+    let speed = browser.texts_of(".search__counts dd")[1].clone();
+    let worlds = browser.text_of(".search__counts dd");
+    assert!(
+        browser.count(".search__result") == 0,
+        "the search has ended too early, after {worlds} worlds"
+    );
+    visitor.presses("Stop the search");
+    let (middle, late, last) = (MOST_FRAMES / 2, MOST_FRAMES * 95 / 100, MOST_FRAMES - 1);
+    println!(
+        "measured: while a search tries {speed} worlds a second in its worker, a frame comes every {:.1} ms in the median, {:.1} at worst; \
+         without one every {:.1}, {:.1} at worst",
+        searching[middle], searching[last], still[middle], still[last]
+    );
+    // Where processors are fewer than those who want them a frame is late now and then; but not most of them.
+    assert!(
+        searching[middle] < still[middle] * 2.0,
+        "half of the frames come {:.1} times as late as without a search, one in twenty {:.1} times",
+        searching[middle] / still[middle],
+        searching[late] / still[late]
     );
 }
 
