@@ -291,9 +291,11 @@ fn what_cannot_be_exported_is_refused_with_a_reason() {
             "line 15: this waits until its time is over",
         ),
         (
-            format!("{head}  lose A write\n")
-                .replace("WHERE id = 1\n", "WHERE id = 1\n    on no reply: stop\n"),
-            "line 14: who gives up waiting gets a new connection",
+            format!("{head}  lose A write\n  clock +500ms\n").replace(
+                "WHERE id = 1\n",
+                "WHERE id = 1\n    on no reply within 500ms: stop\n",
+            ),
+            "line 15: who gives up waiting gets a new connection",
         ),
         (
             format!("{head}  B write\n"),
@@ -312,8 +314,8 @@ fn what_cannot_be_exported_is_refused_with_a_reason() {
             "the schedule does nothing that a test could do",
         ),
         (
-            "server main\nreplica copy of main\n\nclient A\n\nschedule\n  A copy> MULTI\n  A copy> INCR n\n".to_owned(),
-            "line 8: a replica refuses this",
+            "server main\nreplica copy of main\n\nclient A\n\nschedule\n  A copy> WATCH n\n  A copy> MULTI\n  A copy> INCR n\n".to_owned(),
+            "line 9: a replica refuses this",
         ),
         (
             "server main\nreplica copy of main\n\nclient A\n\nschedule\n  A> BLPOP q 0\n  failover to copy\n".to_owned(),
@@ -342,6 +344,24 @@ fn what_cannot_be_exported_is_refused_with_a_reason() {
             let got = exported(text, format, Options::default()).unwrap_err();
             assert!(got.starts_with(why), "{got}");
         }
+    }
+}
+
+#[test]
+fn what_a_replica_refuses_and_what_a_connection_outlives_is_exported() {
+    let transaction = "server main\nreplica copy of main\n\nclient A\n\nschedule\n  A copy> MULTI\n  A copy> INCR n\n  A copy> EXEC\n  A copy> MULTI\n  A copy> GET n\n  A copy> EXEC\n";
+    let lost = "table t (id INT PRIMARY KEY, n INT)\n  1, 1\n\nprotocol p\n  begin: BEGIN\n  write: UPDATE t SET n = 2 WHERE id = 1\n    on no reply\n  commit: COMMIT\n\nclient A: p\n\nschedule\n  A begin\n  lose A write\n  A commit\n";
+    for format in Format::ALL.into_iter().filter(|format| format.is_test()) {
+        let test = exported(transaction, format, Options::default()).unwrap();
+        for left_out in [
+            "MULTI is left out",
+            "INCR n is left out",
+            "EXEC is left out",
+        ] {
+            assert_eq!(test.matches(left_out).count(), 1, "{left_out}: {test}");
+        }
+        let test = exported(lost, format, Options::default()).unwrap();
+        assert!(test.to_ascii_lowercase().contains("up"), "{test}");
     }
 }
 

@@ -22,11 +22,12 @@ use latchkey::timeline::Timeline;
 use plain_redis::Redis;
 
 /// Every story, and what no story has: requests that wait for somebody else, of protocols and at consoles; and names
-/// that are words of the languages, or alike in them.
+/// that are words of the languages, or alike in them; and what goes on that was begun on a connection.
 fn scenarios() -> Vec<Story> {
     let others = [
         ("names", include_str!("exported/names.latchkey")),
         ("waits", include_str!("exported/waits.latchkey")),
+        ("begun", include_str!("exported/begun.latchkey")),
         (
             "lock-released-before-the-transaction-commits",
             include_str!(

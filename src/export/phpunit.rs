@@ -21,11 +21,14 @@ use super::{Options, Refusal};
 /// # Errors
 /// What the language cannot do.
 pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
-    super::walk::print(plan, options, &Php)
+    let queues = plan.calls(&|call| matches!(call, Call::Command(name, _) if name == "MULTI"));
+    super::walk::print(plan, options, &Php { queues })
 }
 
 /// The language, for whoever asks for single calls.
-pub(super) const LANGUAGE: &dyn Language = &Php;
+pub(super) const LANGUAGE: &dyn Language = &PHP;
+
+const PHP: Php = Php { queues: false };
 
 const TABLES: Tables = Tables {
     form: Form {
@@ -139,7 +142,10 @@ const TABLES: Tables = Tables {
 /// Commands that phpredis has under their own name and whose replies it leaves as they are.
 const METHODS: &str = " DEL DECR EXISTS GET INCR LLEN LPUSH LRANGE PTTL RPUSH STRLEN TTL ZCARD ";
 
-struct Php;
+struct Php {
+    /// Whether commands may be queued for a transaction: the methods of phpredis read the replies as if they were not.
+    queues: bool,
+}
 
 impl Language for Php {
     fn tables(&self) -> &'static Tables {
@@ -264,7 +270,37 @@ impl Language for Php {
         };
         let redis = format!("{client}->{}", asker.redis);
         let leaves = |texts: Vec<String>| texts.into_iter().map(leaf).collect::<Vec<_>>();
+        let raw = |name: &str, given: Vec<String>| {
+            let mut items = vec![leaf(text(name.as_bytes()))];
+            items.extend(leaves(given));
+            list(format!("{redis}->rawCommand("), items, ")")
+        };
         match call {
+            Call::Set {
+                key,
+                value,
+                options,
+            } if self.queues => {
+                let mut given = vec![argument(key), argument(value)];
+                for (word, number) in options {
+                    given.push(text(word.as_bytes()));
+                    given.extend(number.map(argument));
+                }
+                raw("SET", given)
+            }
+            Call::Eval {
+                script,
+                keys,
+                arguments: rest,
+            } if self.queues => {
+                let mut given = vec![
+                    format!("self::{}", screaming(script)),
+                    keys.len().to_string(),
+                ];
+                given.extend(arguments(keys));
+                given.extend(arguments(rest));
+                raw("EVAL", given)
+            }
             Call::Set {
                 key,
                 value,
@@ -304,16 +340,16 @@ impl Language for Php {
                 ];
                 list(format!("{redis}->eval("), items, ")")
             }
-            Call::Command(name, given) if METHODS.contains(&format!(" {name} ")) => list(
-                format!("{redis}->{}(", method(name)),
-                leaves(arguments(given)),
-                ")",
-            ),
-            Call::Command(name, given) => {
-                let mut items = vec![leaf(text(name.as_bytes()))];
-                items.extend(leaves(arguments(given)));
-                list(format!("{redis}->rawCommand("), items, ")")
+            Call::Command(name, given)
+                if !self.queues && METHODS.contains(&format!(" {name} ")) =>
+            {
+                list(
+                    format!("{redis}->{}(", method(name)),
+                    leaves(arguments(given)),
+                    ")",
+                )
             }
+            Call::Command(name, given) => raw(name, arguments(given)),
             Call::Statement(statement) => {
                 let function = shape.function("affectedRows");
                 let mut items = vec![leaf(statement_text(statement, indent))];
@@ -411,6 +447,7 @@ impl Language for Php {
     fn status(&self, word: &[u8]) -> String {
         match word {
             b"OK" => "true".to_owned(),
+            b"QUEUED" if self.queues => "true".to_owned(),
             word => text(word),
         }
     }
@@ -531,7 +568,7 @@ fn used(plan: &Plan<'_>, part: &Part<'_>) -> Vec<String> {
                 request: Request::Gateway(_),
                 ..
             } => add("$gateway".to_owned()),
-            Move::Wait(latch) | Move::Open(latch) => add(Php.latch(&plan.latches[*latch])),
+            Move::Wait(latch) | Move::Open(latch) => add(PHP.latch(&plan.latches[*latch])),
             Move::LookForKey(_) => add("&$left".to_owned()),
             Move::LookForDeadline(_) => add("&$timesToLive".to_owned()),
             _ => {}
@@ -605,7 +642,7 @@ fn values_of(statement: &Statement) -> Option<String> {
 }
 
 fn argument(argument: &Argument) -> String {
-    super::walk::argument(&Php, argument)
+    super::walk::argument(&PHP, argument)
 }
 
 fn arguments(arguments: &[Argument]) -> Vec<String> {

@@ -534,7 +534,7 @@ impl Rust {
 /// A command with its arguments: one by itself, several in parentheses, more than twelve in two of them.
 fn command(redis: &str, name: String, mut words: Vec<Laid>) -> Laid {
     let words = match words.len() {
-        0 => leaf("[\"\"; 0]"),
+        0 => leaf("&[\"\"; 0]"),
         1 => words.remove(0),
         2..=12 => list("(", words, ")"),
         _ => {
