@@ -612,3 +612,50 @@ async fn everything_is_done_by_its_name() {
     page.presses_key(field, "Enter").await;
     page.sees_title("Atomic acquire: the same stall, now harmless");
 }
+
+#[wasm_bindgen_test]
+async fn scenarios_are_kept_under_names() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.presses("A", "Step").await;
+    page.presses_on_page("Choose a story of the library").await;
+    page.fills_in("Keep what is open as", "my lock").await;
+    page.presses_on_page("Keep it in this browser under this name")
+        .await;
+    page.hears("Kept as “my lock”");
+    page.sees_words(".shelf .chip", "open");
+    page.presses_on_page("Rename my lock").await;
+    page.names_client("our lock").await;
+    page.sees_words(".shelf .branch__name", "our lock");
+    page.presses_on_page("Delete “our lock”").await;
+    assert_eq!(page.count(".shelf .branch"), 0);
+    page.presses_on_page("Undo (U)").await;
+    assert_eq!(page.count(".shelf .branch"), 1);
+    page.opens_story("Atomic acquire").await;
+    page.presses_on_page("Choose a story of the library").await;
+    page.presses_on_page("Open “our lock”").await;
+    page.sees_cursor(1, 1);
+}
+
+#[wasm_bindgen_test]
+async fn branches_stand_as_a_tree_and_are_compared() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    page.moves_cursor(7).await;
+    page.presses("B", "Crash").await;
+    page.presses_on_page("Branches 1").await;
+    page.sees_words(".branch[data-depth='0']", "12 actions");
+    let parts = "parts after action 7: crash B, not A token";
+    page.sees_words(".branch[data-depth='1']", parts);
+    let name = "Split acquire: a token that is newer than its lock, before action 8";
+    page.presses_on_page(&format!("Rename {name}")).await;
+    page.names_client("as told").await;
+    page.presses_on_page("Compare “as told” with what is open")
+        .await;
+    page.sees_words(".compare__parts", "Action 8");
+    page.sees_words(".compare__differs", "A stale write is never accepted");
+    page.presses_starting("Open “as told”").await;
+    page.sees_cursor(7, 12);
+    page.presses_on_page("Branches 1").await;
+    // The name stays with the schedule that it was given to.
+    page.sees_words(".branch[data-depth='0']", "as told");
+    page.sees_words(".branch[data-depth='0']", "open");
+}

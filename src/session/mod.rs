@@ -8,19 +8,23 @@
 //! it. A text that does not parse is kept as a draft beside the last good one, and nothing that would write the text is possible
 //! until it parses.
 
+mod branches;
 mod challenge;
 mod document;
 mod offers;
 mod origin;
+mod shelf;
 mod shown;
 #[cfg(test)]
 mod tests;
 
+pub use branches::{Beside, Leaf, Parting};
 pub use challenge::Challenge;
 pub use document::Document;
 pub use offers::{Offer, fit};
 use origin::Origin;
 pub use origin::Standing;
+pub use shelf::MOST_OF_A_NAME;
 pub use shown::{Lease, TableNow};
 
 use std::sync::Arc;
@@ -115,6 +119,29 @@ pub enum Msg {
     SwitchBranch(usize),
     /// Forgets a kept branch.
     DeleteBranch(usize),
+    /// Gives a kept branch (`None`: what is open) a name.
+    NameBranch {
+        /// Its place.
+        place: Option<usize>,
+        /// Its new name.
+        name: String,
+    },
+    /// Keeps what is open (or this text) under a name.
+    Keep {
+        /// The name.
+        name: String,
+        /// The text of a file, in place of what is open.
+        text: Option<String>,
+    },
+    /// Gives a scenario that is kept another name.
+    RenameKept {
+        /// What it is called.
+        name: String,
+        /// What it is to be called.
+        to: String,
+    },
+    /// Forgets a scenario that is kept under this name.
+    DeleteKept(String),
     /// Adds a client that runs this protocol (`None`: with a console only).
     AddClient {
         /// Its name.
@@ -144,6 +171,8 @@ pub struct Branch {
     pub text: String,
     /// Where its cursor stood.
     pub cursor: usize,
+    /// Which of the branches came first: one that parted from another has the larger number. 0 for what is no branch.
+    pub born: u64,
 }
 
 /// Something to tell the user, once.
@@ -187,6 +216,16 @@ enum Change {
     Replaced { before: Kept, after: Kept },
     /// A branch was forgotten, which had this place.
     Forgot { place: usize, branch: Branch },
+    /// What was open and a branch changed places; each is known by its number.
+    Switched { from: u64, to: u64 },
+    /// The branch with this number got another name.
+    Named {
+        born: u64,
+        before: Option<String>,
+        after: Option<String>,
+    },
+    /// Scenarios that are kept came, went or were replaced.
+    Shelf(Vec<(Option<Branch>, Option<Branch>)>),
 }
 
 /// A whole text with its cursor.
@@ -194,6 +233,9 @@ enum Change {
 struct Kept {
     text: String,
     cursor: usize,
+    name: Option<String>,
+    born: u64,
+    shelved: Option<Branch>,
 }
 
 /// The page's state: all that the views show is derived from it.
@@ -212,6 +254,14 @@ pub struct Session {
     undo: Vec<Change>,
     redo: Vec<Change>,
     branches: Vec<Branch>,
+    /// What is open is called so among the branches, where somebody has named it.
+    name: Option<String>,
+    /// Its number among the branches.
+    born: u64,
+    /// The scenarios that are kept under names, in their order.
+    shelf: Vec<Branch>,
+    /// What of these is open, as it was opened or kept last.
+    shelved: Option<Branch>,
     /// The text as it was opened, to tell whether it was changed.
     opened: String,
     origin: Origin,
@@ -242,6 +292,10 @@ impl Session {
             undo: Vec::new(),
             redo: Vec::new(),
             branches: Vec::new(),
+            name: None,
+            born: 1,
+            shelf: Vec::new(),
+            shelved: None,
             opened: text.to_string(),
             found: Vec::new(),
             revision: 0,
@@ -268,6 +322,10 @@ impl Session {
             Msg::OpenFound { text, cursor } => self.open_found(&text, cursor),
             Msg::SwitchBranch(place) => self.switch_branch(place),
             Msg::DeleteBranch(place) => self.delete_branch(place),
+            Msg::NameBranch { place, name } => self.name_branch(place, &name),
+            Msg::Keep { name, text } => self.keep_under(&name, text),
+            Msg::RenameKept { name, to } => self.rename_kept(&name, &to),
+            Msg::DeleteKept(name) => self.delete_kept(&name),
             other => match self.why_not_writable() {
                 Some(why) => Err(why),
                 None => self.write(other),
@@ -382,7 +440,11 @@ impl Session {
             | Msg::Open { .. }
             | Msg::OpenFound { .. }
             | Msg::SwitchBranch(_)
-            | Msg::DeleteBranch(_) => Ok(None),
+            | Msg::DeleteBranch(_)
+            | Msg::NameBranch { .. }
+            | Msg::Keep { .. }
+            | Msg::RenameKept { .. }
+            | Msg::DeleteKept(_) => Ok(None),
         }
     }
 
@@ -473,11 +535,31 @@ impl Session {
     pub fn set_branches(&mut self, branches: Vec<Branch>) {
         self.branches = branches;
         self.branches.truncate(MOST_BRANCHES);
+        self.born = self.next_born();
+    }
+
+    /// Takes the place among the branches that what is open had, as a saved session brings it back: its name, where it has one, and its
+    /// number.
+    pub fn be_branch(&mut self, name: &str, born: u64) {
+        self.name = Some(name.to_string()).filter(|name| !name.is_empty());
+        self.born = born;
+    }
+
+    /// The name, where it has one, and the number of what is open among the branches.
+    pub fn own_branch(&self) -> (&str, u64) {
+        (self.name.as_deref().unwrap_or_default(), self.born)
+    }
+
+    /// A number for a branch that begins now.
+    fn next_born(&self) -> u64 {
+        let all = self.branches.iter().map(|branch| branch.born);
+        all.chain([self.born]).max().unwrap_or(0) + 1
     }
 
     /// Takes over the branches that another page has kept beside this one: by their names, those that are not here with the same text.
     pub fn keep_others(&mut self, branches: Vec<Branch>) {
-        for branch in branches {
+        for mut branch in branches {
+            branch.born = self.next_born();
             let is_here = |kept: &Branch| kept.text == branch.text;
             if branch.text == self.text() || self.branches.iter().any(is_here) {
                 continue;
@@ -825,6 +907,8 @@ impl Session {
         self.put(text, reading, cursor.unwrap_or(usize::MAX));
         self.opened = self.text();
         self.origin = Origin::of(&self.reading.title, &self.document);
+        self.begin_branch();
+        self.shelved = self.shelved_with(text);
         let after = self.kept();
         self.remember(Change::Replaced { before, after });
         Ok(said)
@@ -843,6 +927,8 @@ impl Session {
         self.put(text, reading, cursor);
         self.opened = self.text();
         self.found = self.document.schedule().map(str::to_string).collect();
+        self.begin_branch();
+        self.shelved = None;
         let after = self.kept();
         self.remember(Change::Replaced { before, after });
         Ok(said)
@@ -888,6 +974,9 @@ impl Session {
         Kept {
             text: self.text(),
             cursor: self.cursor,
+            name: self.name.clone(),
+            born: self.born,
+            shelved: self.shelved.clone(),
         }
     }
 
@@ -916,6 +1005,13 @@ impl Session {
                 self.go_to(*cursor);
             }
             Change::Replaced { before, .. } => self.restore(before)?,
+            Change::Switched { from, .. } => self.switch_back(*from)?,
+            Change::Named { born, before, .. } => self.set_name(*born, before.clone()),
+            Change::Shelf(changes) => {
+                for (before, after) in changes.iter().rev() {
+                    self.swap_kept(after.as_ref(), before.as_ref());
+                }
+            }
             Change::Forgot { place, branch } => {
                 let place = (*place).min(self.branches.len());
                 self.branches.insert(place, branch.clone());
@@ -938,6 +1034,13 @@ impl Session {
                 self.go_to(usize::MAX);
             }
             Change::Replaced { after, .. } => self.restore(after)?,
+            Change::Switched { to, .. } => self.switch_back(*to)?,
+            Change::Named { born, after, .. } => self.set_name(*born, after.clone()),
+            Change::Shelf(changes) => {
+                for (before, after) in changes {
+                    self.swap_kept(before.as_ref(), after.as_ref());
+                }
+            }
             Change::Forgot { branch, .. } => {
                 self.branches.retain(|kept| kept.name != branch.name);
                 self.revision += 1;
@@ -950,10 +1053,26 @@ impl Session {
     fn restore(&mut self, kept: &Kept) -> Result<(), String> {
         let reading = scenario::read(&kept.text).map_err(|errors| first(&errors))?;
         self.put(&kept.text, reading, kept.cursor);
+        self.shelved.clone_from(&kept.shelved);
+        // Where it is kept as a branch, too, this is a new one, which goes the same way so far.
+        match self.branches.iter().any(|branch| branch.born == kept.born) {
+            true => self.begin_branch(),
+            false => {
+                self.name.clone_from(&kept.name);
+                self.born = kept.born;
+            }
+        }
         Ok(())
     }
 
-    /// Keeps what is open as a branch, and gives its name. A text that is kept already is not kept twice.
+    /// What is open is a branch of its own from now on.
+    fn begin_branch(&mut self) {
+        self.name = None;
+        self.born = self.next_born();
+    }
+
+    /// Keeps what is open as a branch, and gives its name, which is this one unless it has one. A text that is kept already is not
+    /// kept twice.
     fn keep_branch(&mut self, name: String) -> String {
         let text = self.text();
         if let Some(place) = self.branches.iter().position(|branch| branch.text == text) {
@@ -961,42 +1080,104 @@ impl Session {
             branch.cursor = self.cursor;
             let name = branch.name.clone();
             self.branches.push(branch);
+            self.begin_branch();
             return name;
         }
-        let taken = |name: &str| self.branches.iter().any(|branch| branch.name == name);
-        let name = match taken(&name) {
-            false => name,
-            true => (2..)
-                .map(|number| format!("{name} ({number})"))
-                .find(|name| !taken(name))
-                .unwrap_or(name),
-        };
+        let name = self.free_branch(self.name.clone().unwrap_or(name));
         self.branches.push(Branch {
             name: name.clone(),
-            text,
-            cursor: self.cursor,
+            ..self.as_branch()
         });
         if self.branches.len() > MOST_BRANCHES {
             self.branches.remove(0);
         }
+        self.begin_branch();
         name
     }
 
+    /// This name, or one like it that no kept branch has.
+    fn free_branch(&self, name: String) -> String {
+        free(name, &|name| {
+            self.branches.iter().any(|branch| branch.name == name)
+        })
+    }
+
     fn switch_branch(&mut self, place: usize) -> Result<Option<String>, String> {
+        let branch = self.branches.get(place).ok_or("there is no such branch")?;
+        let (from, to) = (self.born, branch.born);
+        self.change_places(place)?;
+        self.remember(Change::Switched { from, to });
+        Ok(Some("The two branches have changed places".to_string()))
+    }
+
+    /// Opens the branch with this number again, as undoing a switch does.
+    fn switch_back(&mut self, born: u64) -> Result<(), String> {
+        let place = self.branches.iter().position(|branch| branch.born == born);
+        self.change_places(place.ok_or("that branch is no more")?)
+    }
+
+    /// Opens a branch, and keeps what is open in its place.
+    fn change_places(&mut self, place: usize) -> Result<(), String> {
         let branch = self
             .branches
             .get(place)
             .cloned()
             .ok_or("there is no such branch")?;
         let reading = scenario::read(&branch.text).map_err(|errors| first(&errors))?;
-        let before = self.kept();
+        let mut own = self.as_branch();
+        own.name = match &self.name {
+            Some(name) => name.clone(),
+            None => self.free_branch(own.name),
+        };
         self.draft = None;
         self.put(&branch.text, reading, branch.cursor);
-        self.branches[place].text = before.text.clone();
-        self.branches[place].cursor = before.cursor;
-        let after = self.kept();
-        self.remember(Change::Replaced { before, after });
-        Ok(Some("The two branches have changed places".to_string()))
+        self.shelved = self.shelved_with(&branch.text);
+        self.name = Some(branch.name);
+        self.born = branch.born;
+        self.branches[place] = own;
+        Ok(())
+    }
+
+    fn name_branch(&mut self, place: Option<usize>, name: &str) -> Result<Option<String>, String> {
+        let after = shelf::checked(name)?;
+        let (born, before) = match place {
+            None => (self.born, self.name.clone()),
+            Some(place) => {
+                let branch = self.branches.get(place).ok_or("there is no such branch")?;
+                (branch.born, Some(branch.name.clone()))
+            }
+        };
+        if before.as_ref() == Some(&after) || place.is_none() && after == self.title() {
+            return Ok(None);
+        }
+        let mut named = self
+            .branches
+            .iter()
+            .map(|branch| &branch.name)
+            .chain(&self.name);
+        if named.any(|other| *other == after) {
+            return Err(format!("another branch is called “{after}”"));
+        }
+        let said = format!("It is called “{after}” now");
+        let after = Some(after);
+        self.set_name(born, after.clone());
+        self.remember(Change::Named {
+            born,
+            before,
+            after,
+        });
+        Ok(Some(said))
+    }
+
+    /// Names the branch with this number.
+    fn set_name(&mut self, born: u64, name: Option<String>) {
+        let branch = self.branches.iter_mut().find(|branch| branch.born == born);
+        match branch {
+            Some(branch) => branch.name = name.unwrap_or_default(),
+            None if self.born == born => self.name = name,
+            None => {}
+        }
+        self.revision += 1;
     }
 
     fn delete_branch(&mut self, place: usize) -> Result<Option<String>, String> {
@@ -1015,6 +1196,17 @@ impl Session {
             .iter()
             .filter(|entry| client_of(&entry.action) == Some(client))
             .count()
+    }
+}
+
+/// This name, or `name (2)` and so on where it is taken.
+fn free(name: String, is_taken: &dyn Fn(&str) -> bool) -> String {
+    match is_taken(&name) {
+        false => name,
+        true => (2..)
+            .map(|number| format!("{name} ({number})"))
+            .find(|name| !is_taken(name))
+            .unwrap_or(name),
     }
 }
 

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 
 use super::view::*;
+use crate::session::Branch;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
@@ -18,6 +19,10 @@ const TEXT: &str = "latchkey.text";
 const DRAFT: &str = "latchkey.draft";
 const CURSOR: &str = "latchkey.cursor";
 const BRANCHES: &str = "latchkey.branches";
+/// The number and the name of what is open among the branches.
+const BRANCH: &str = "latchkey.branch";
+/// The scenarios that are kept under names.
+const SHELF: &str = "latchkey.shelf";
 const THEME: &str = "latchkey.theme";
 const STOPPED: &str = "latchkey.stopped";
 /// In the tab's own storage: the address as it was when the page was left, a blank, and what it should have been.
@@ -54,28 +59,20 @@ pub struct Kept {
     pub draft: Option<String>,
     /// How many actions had been played.
     pub cursor: usize,
-    /// Names, texts and cursors of the branches.
-    pub branches: Vec<(String, String, usize)>,
+    /// The branches.
+    pub branches: Vec<Branch>,
+    /// The name, where it has one, and the number of what is open among the branches.
+    pub branch: (String, u64),
 }
 
 /// Keeps the work; says why where the browser refuses.
 pub fn keep(kept: &Kept) -> Result<(), String> {
-    let branches = js_sys::Array::new();
-    for (name, text, cursor) in &kept.branches {
-        let branch = js_sys::Array::of3(
-            &name.into(),
-            &text.into(),
-            &JsValue::from_f64(*cursor as f64),
-        );
-        branches.push(&branch);
-    }
-    let branches = js_sys::JSON::stringify(&branches)
-        .map(String::from)
-        .unwrap_or_default();
     store(TEXT, &kept.text)?;
     SEEN.set(Some(kept.text.clone()));
     store(CURSOR, &kept.cursor.to_string())?;
-    store(BRANCHES, &branches)?;
+    store(BRANCHES, &as_json(&kept.branches))?;
+    let (name, born) = &kept.branch;
+    store(BRANCH, &(born.to_string() + " " + name))?;
     match &kept.draft {
         Some(draft) => store(DRAFT, draft),
         None => {
@@ -103,28 +100,65 @@ pub fn kept() -> Option<Kept> {
         text,
         draft: stored(DRAFT),
         cursor: cursor.unwrap_or(usize::MAX),
-        branches: stored(BRANCHES)
-            .map(|text| branches_of(&text))
+        branches: stored(BRANCHES).map_or_else(Vec::new, |text| branches_of(&text)),
+        branch: stored(BRANCH)
+            .and_then(|branch| {
+                let (born, name) = branch.split_once(' ')?;
+                Some((name.to_string(), born.parse().ok()?))
+            })
             .unwrap_or_default(),
     })
 }
 
-fn branches_of(text: &str) -> Vec<(String, String, usize)> {
-    let Ok(list) = js_sys::JSON::parse(text) else {
-        return Vec::new();
-    };
-    let Ok(list) = list.dyn_into::<js_sys::Array>() else {
-        return Vec::new();
-    };
-    list.iter()
-        .filter_map(|branch| {
+/// The scenarios that are kept under names, by whichever tab.
+pub fn shelf() -> Vec<Branch> {
+    stored(SHELF).map_or_else(Vec::new, |text| branches_of(&text))
+}
+
+/// Keeps scenarios under their names; says why where the browser refuses.
+pub fn keep_shelf(shelf: &[Branch]) -> Result<(), String> {
+    store(SHELF, &as_json(shelf))
+}
+
+/// Calls when another tab has changed what is kept.
+pub fn on_storage(changed: impl Fn() + 'static) {
+    let handler = Closure::<dyn Fn()>::new(changed);
+    let function = handler.as_ref().unchecked_ref();
+    let _ = window().add_event_listener_with_callback("storage", function);
+    handler.forget();
+}
+
+fn as_json(list: &[Branch]) -> String {
+    let array = js_sys::Array::new();
+    for branch in list {
+        array.push(&js_sys::Array::of4(
+            &branch.name.as_str().into(),
+            &branch.text.as_str().into(),
+            &JsValue::from_f64(branch.cursor as f64),
+            &JsValue::from_f64(branch.born as f64),
+        ));
+    }
+    let text = js_sys::JSON::stringify(&array);
+    text.map(String::from).unwrap_or_default()
+}
+
+fn branches_of(text: &str) -> Vec<Branch> {
+    let list = js_sys::JSON::parse(text).ok();
+    let list = list.and_then(|list| list.dyn_into::<js_sys::Array>().ok());
+    let branches = list.iter().flat_map(js_sys::Array::iter).enumerate();
+    branches
+        .filter_map(|(place, branch)| {
             let branch = branch.dyn_into::<js_sys::Array>().ok()?;
-            let cursor = branch.get(2).as_f64()?;
-            Some((
-                branch.get(0).as_string()?,
-                branch.get(1).as_string()?,
-                cursor as usize,
-            ))
+            Some(Branch {
+                name: branch.get(0).as_string()?,
+                text: branch.get(1).as_string()?,
+                cursor: branch.get(2).as_f64()? as usize,
+                // Earlier versions of the page kept no number.
+                born: branch
+                    .get(3)
+                    .as_f64()
+                    .map_or(place as u64, |born| born as u64),
+            })
         })
         .collect()
 }
@@ -293,21 +327,17 @@ pub fn on_print(print: impl Fn(bool) + 'static) {
     handler.forget();
 }
 
-/// Calls with the text and name of a file that is dropped anywhere on the page.
-pub fn on_drop(dropped: impl Fn(web_sys::File) + 'static) {
+/// Calls with the files that are dropped anywhere on the page.
+pub fn on_drop(dropped: impl Fn(web_sys::FileList) + 'static) {
     let over = Closure::<dyn Fn(web_sys::DragEvent)>::new(|event: web_sys::DragEvent| {
         event.prevent_default()
     });
     let drop = Closure::<dyn Fn(web_sys::DragEvent)>::new(move |event: web_sys::DragEvent| {
-        let Some(file) = event
-            .data_transfer()
-            .and_then(|data| data.files())
-            .and_then(|files| files.get(0))
-        else {
-            return;
-        };
-        event.prevent_default();
-        dropped(file);
+        let files = event.data_transfer().and_then(|data| data.files());
+        if let Some(files) = files.filter(|files| files.length() > 0) {
+            event.prevent_default();
+            dropped(files);
+        }
     });
     let _ = window().add_event_listener_with_callback("dragover", over.as_ref().unchecked_ref());
     let _ = window().add_event_listener_with_callback("drop", drop.as_ref().unchecked_ref());

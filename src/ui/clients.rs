@@ -4,7 +4,7 @@ use super::view::*;
 
 use super::browser;
 use super::challenge::challenge;
-use super::controls::{Button, badge, fresh_id, icon, list, token};
+use super::controls::{Button, badge, fresh_id, icon, list, named, token};
 use super::desk::Desk;
 use crate::export::Library;
 use crate::scenario::library;
@@ -364,50 +364,10 @@ fn draw_head(desk: Desk, head: Head) -> AnyView {
 
 /// The name, which a click turns into a field.
 fn draw_name(desk: Desk, client: ClientId, name: String) -> AnyView {
-    let is_edited = RwSignal::new(false);
-    let field = NodeRef::<web_sys::HtmlInputElement>::new();
-    effect(move || {
-        if let Some(field) = field.get() {
-            let _ = field.focus();
-            field.select();
-        }
-    });
-    let rename = move || {
-        if let Some(field) = field.get_untracked().filter(|_| is_edited.get_untracked()) {
-            is_edited.set(false);
-            let name = field.value().trim().to_string();
-            desk.send(Msg::RenameClient { client, name });
-        }
-    };
-    let draw = move || {
-        let name = name.clone();
-        let label = "Rename ".to_string() + &name;
-        if !is_edited.get() {
-            return Button::new(name)
-                .label(label)
-                .class("button--quiet client__name")
-                .unless(desk.look(Session::why_not_writable))
-                .does(move || is_edited.set(true))
-                .draw(desk);
-        }
-        view! {
-            <form on:submit=move |event| { event.prevent_default(); rename() }>
-                <input
-                    class="field client__field"
-                    node_ref=field
-                    aria-label=label
-                    value=name
-                    maxlength="64"
-                    autocomplete="off"
-                    spellcheck="false"
-                    on:blur=move |_| rename()
-                    on:keydown=move |event| if event.key() == "Escape" { is_edited.set(false) }
-                />
-            </form>
-        }
-        .into_any()
-    };
-    draw.into_any()
+    let frozen = desk.look(Session::why_not_writable);
+    named(desk, name, frozen, move |name| {
+        desk.send(Msg::RenameClient { client, name });
+    })
 }
 
 fn draw_belief(belief: BeliefLine) -> AnyView {

@@ -199,6 +199,68 @@ impl Button {
     }
 }
 
+/// A name that is changed where it stands: a button, and once it is pressed a field, which Enter and leaving it take over and Escape
+/// leaves as it was.
+pub fn named(
+    desk: Desk,
+    name: String,
+    why_not: Option<String>,
+    rename: impl Fn(String) + Clone + Send + Sync + 'static,
+) -> AnyView {
+    let is_edited = RwSignal::new(false);
+    let field = NodeRef::<web_sys::HtmlInputElement>::new();
+    effect(move || {
+        if let Some(field) = field.get() {
+            let _ = field.focus();
+            field.select();
+        }
+    });
+    let take = move || {
+        if let Some(field) = field.get_untracked().filter(|_| is_edited.get_untracked()) {
+            is_edited.set(false);
+            rename(field.value().trim().to_string());
+        }
+    };
+    let draw = move || {
+        let name = name.clone();
+        let label = "Rename ".to_string() + &name;
+        if !is_edited.get() {
+            return Button::new(name)
+                .label(label)
+                .class("button--quiet client__name")
+                .unless(why_not.clone())
+                .does(move || is_edited.set(true))
+                .draw(desk);
+        }
+        let (enter, leave) = (take.clone(), take.clone());
+        // Only the field is left by Escape, not the dialog around it.
+        let escape = move |event: web_sys::KeyboardEvent| {
+            if event.key() == "Escape" {
+                event.prevent_default();
+                event.stop_propagation();
+                is_edited.set(false);
+            }
+        };
+        view! {
+            <form on:submit=move |event| { event.prevent_default(); enter() }>
+                <input
+                    class="field client__field"
+                    node_ref=field
+                    aria-label=label
+                    value=name
+                    maxlength="80"
+                    autocomplete="off"
+                    spellcheck="false"
+                    on:blur=move |_| leave()
+                    on:keydown=escape
+                />
+            </form>
+        }
+        .into_any()
+    };
+    draw.into_any()
+}
+
 /// What a button is called by who does not see it: what it does, and first the words on it, for whoever speaks to press it
 /// (WCAG 2.1, "Label in Name").
 fn name_with(words: &str, label: String) -> String {

@@ -12,7 +12,7 @@ use super::guide::Guide;
 use super::picture::Drawing;
 use super::search::Seeking;
 use crate::scenario::check::Difference;
-use crate::session::{Msg, Notice, Session};
+use crate::session::{Branch, Msg, Notice, Session};
 use crate::sim::action::ClientId;
 use crate::words;
 
@@ -101,6 +101,8 @@ pub struct Desk {
     pub guide: RwSignal<Option<Guide>>,
     /// Whether the picture is drawn beyond what is seen, for a file or for print.
     pub whole: RwSignal<bool>,
+    /// The scenarios that are kept under names, as this page last read or wrote them in the browser.
+    pub shelf: RwSignal<Vec<Branch>>,
     /// The theme: `light`, `dark`, or nothing for what the system says.
     pub theme: RwSignal<String>,
     /// Why the browser does not keep the work; empty: it does.
@@ -134,6 +136,7 @@ impl Desk {
             seeking: RwSignal::new(Seeking::default()),
             guide: RwSignal::new(None),
             whole: RwSignal::new(false),
+            shelf: RwSignal::new(session.with_untracked(|session| session.shelf().to_vec())),
             theme: RwSignal::new(super::browser::theme()),
             not_kept: RwSignal::new(String::new()),
             library: RwSignal::new(String::new()),

@@ -49,6 +49,7 @@ pub fn view(desk: Desk) -> AnyView {
     };
     let id = fresh_id();
     view! {
+        {super::shelf::view(desk)}
         <label class="hidden-but-read" for=id.clone()>"Only stories with these words"</label>
         <input
             class="field stories__filter"

@@ -32,6 +32,7 @@ mod rescue;
 mod search;
 pub mod seeker;
 mod share;
+mod shelf;
 mod shortcuts;
 mod sprite;
 mod store;

@@ -28,7 +28,7 @@ pub fn over_page(desk: Desk) -> AnyView {
         }
     };
     let title = move || match desk.over.get() {
-        Some(Over::Library) => "Stories",
+        Some(Over::Library) => "Scenarios",
         Some(Over::Share) => "Share",
         Some(Over::Branches) => "Branches",
         Some(Over::Search) => "Find a failing schedule",

@@ -5,7 +5,7 @@ use super::desk::{Desk, Dock, Over, Tab};
 use super::view::*;
 use super::{browser, share, transport};
 use crate::scenario::library::{self, Story};
-use crate::session::{Msg, Session, fit};
+use crate::session::{Branch, Msg, Session, fit};
 
 /// What a name stands for.
 #[derive(Clone)]
@@ -13,6 +13,7 @@ enum Doing {
     Session(Msg),
     Page(fn(Desk)),
     Story(&'static Story),
+    Kept(Branch),
 }
 
 /// A name, the key that does the same, and what it does.
@@ -24,7 +25,7 @@ const PAGE: [Named; 20] = [
     ("Find a failing schedule", "F", |desk| {
         open(desk, Over::Search)
     }),
-    ("Stories: open the library", "L", |desk| {
+    ("Scenarios: keep, import, open a story", "L", |desk| {
         open(desk, Over::Library)
     }),
     ("Compare with another fence or protocol", "V", |desk| {
@@ -93,7 +94,13 @@ fn everything(session: &Session) -> Vec<(Choice, Doing)> {
     let stories = stories
         .chain(challenges)
         .map(|(story, kind)| (choice(story.title.clone(), kind, None), Doing::Story(story)));
-    offers.chain(page).chain(stories).collect()
+    let kept = session.shelf().iter().map(|kept| {
+        (
+            choice(kept.name.clone(), "kept", None),
+            Doing::Kept(kept.clone()),
+        )
+    });
+    offers.chain(page).chain(kept).chain(stories).collect()
 }
 
 /// What the dialog shows.
@@ -171,5 +178,6 @@ fn does(desk: Desk, why_not: &str, doing: Doing) {
         Doing::Session(msg) => desk.send(msg),
         Doing::Page(does) => does(desk),
         Doing::Story(story) => share::open_story(desk, story),
+        Doing::Kept(kept) => share::open_kept(desk, &kept.text, kept.cursor),
     }
 }

@@ -152,6 +152,26 @@ pub fn open_file(desk: Desk, file: web_sys::File) {
     });
 }
 
+/// Keeps each of these files under its name.
+pub fn import(desk: Desk, files: web_sys::FileList) {
+    for file in (0..files.length()).filter_map(|place| files.get(place)) {
+        let name = file.name();
+        let name = name.strip_suffix(EXTENSION).unwrap_or(&name).to_string();
+        browser::read_file(file, move |text| match text {
+            Ok(text) => desk.send(Msg::Keep {
+                name,
+                text: Some(text),
+            }),
+            Err(why) => desk.refuse(why),
+        });
+    }
+}
+
+/// Opens a scenario that is kept under a name.
+pub fn open_kept(desk: Desk, text: &str, cursor: usize) {
+    open_text(desk, text, Some(cursor), None);
+}
+
 /// Opens a story of the library.
 pub fn open_story(desk: Desk, story: &'static Story) {
     // At its beginning, so that there is something to play.
@@ -226,10 +246,14 @@ fn keep(desk: Desk) {
         return;
     }
     if let Some(theirs) = browser::kept_by_another_tab() {
-        let mut branches: Vec<Branch> = theirs.branches.into_iter().map(branch).collect();
+        let mut branches = theirs.branches;
         if !is_in_library(&theirs.text) {
-            let name = OF_ANOTHER_TAB.to_string();
-            branches.push(branch((name, theirs.text, theirs.cursor)));
+            branches.push(Branch {
+                name: OF_ANOTHER_TAB.to_string(),
+                text: theirs.text,
+                cursor: theirs.cursor,
+                born: 0,
+            });
         }
         desk.session.update(|session| session.keep_others(branches));
     }
@@ -237,13 +261,14 @@ fn keep(desk: Desk) {
         text: session.text(),
         draft: session.draft().map(str::to_string),
         cursor: session.cursor(),
-        branches: session
-            .branches()
-            .iter()
-            .map(|branch| (branch.name.clone(), branch.text.clone(), branch.cursor))
-            .collect(),
+        branches: session.branches().to_vec(),
+        branch: {
+            let (name, born) = session.own_branch();
+            (name.to_string(), born)
+        },
     });
-    let trouble = browser::keep(&kept).err().unwrap_or_default();
+    let shelf = keep_shelf(desk);
+    let trouble = browser::keep(&kept).and(shelf).err().unwrap_or_default();
     if desk.not_kept.with_untracked(|before| *before != trouble) {
         if !trouble.is_empty() {
             desk.refuse(
@@ -254,6 +279,23 @@ fn keep(desk: Desk) {
         }
         desk.not_kept.set(trouble);
     }
+}
+
+/// Brings together the scenarios that are kept here with those that other tabs have kept meanwhile, and keeps both.
+fn keep_shelf(desk: Desk) -> Result<(), String> {
+    let theirs = browser::shelf();
+    let base = desk.shelf.get_untracked();
+    if theirs != base {
+        let merge = |session: &mut Session| session.merge_shelf(&base, &theirs);
+        desk.session.update(merge);
+    }
+    let own = desk.look(|session| session.shelf().to_vec());
+    let kept = match own == theirs {
+        true => Ok(()),
+        false => browser::keep_shelf(&own),
+    };
+    desk.shelf.set(if kept.is_ok() { own } else { theirs });
+    kept
 }
 
 /// Writes the address and keeps the work, at most once a second while somebody acts, and opens what Back, Forward and links
@@ -284,7 +326,16 @@ pub fn follow(desk: Desk) {
         }
         open_address(desk);
     });
-    browser::on_drop(move |file| open_file(desk, file));
+    browser::on_drop(move |files| match files.get(0) {
+        Some(file) if files.length() == 1 => open_file(desk, file),
+        _ => import(desk, files),
+    });
+    browser::on_storage(move || {
+        if !desk.embedded {
+            // Whatever the browser refuses now is told when there is something to keep.
+            let _ = keep_shelf(desk);
+        }
+    });
     browser::on_print(move |begins| desk.whole.set(begins));
 }
 
@@ -346,18 +397,20 @@ pub fn begin() -> (Session, Vec<Notice>, bool) {
         && (has_linked || own.is_none())
         && !kept.text.trim().is_empty()
         && !is_in_library(&kept.text)
-        && !branches.iter().any(|(_, text, _)| *text == kept.text)
+        && !branches.iter().any(|branch| branch.text == kept.text)
     {
         let name = if stopped {
             "Work at which the page stopped"
         } else {
             "Your work before the link"
         };
-        branches.push((
-            name.to_string(),
-            kept.draft.clone().unwrap_or_else(|| kept.text.clone()),
-            kept.cursor,
-        ));
+        let next = branches.iter().map(|branch| branch.born + 1).max();
+        branches.push(Branch {
+            name: name.to_string(),
+            text: kept.draft.clone().unwrap_or_else(|| kept.text.clone()),
+            cursor: kept.cursor,
+            born: next.unwrap_or(1),
+        });
         let kept = match stopped {
             true => "The page had stopped: the work that it stopped at is kept under Branches",
             false => "Your earlier work is kept under Branches",
@@ -367,7 +420,14 @@ pub fn begin() -> (Session, Vec<Notice>, bool) {
     let chosen = linked.or(own);
     let is_first = chosen.is_none();
     let mut session = chosen.unwrap_or_else(first_session);
-    session.set_branches(branches.into_iter().map(branch).collect());
+    session.set_branches(branches);
+    if let Some(kept) = kept
+        .as_ref()
+        .filter(|kept| kept.text == session.text() && kept.branch.1 > 0)
+    {
+        session.be_branch(&kept.branch.0, kept.branch.1);
+    }
+    session.set_shelf(browser::shelf());
     if let Some(draft) = kept
         .and_then(|kept| kept.draft)
         .filter(|_| !has_linked && !stopped)
@@ -375,10 +435,6 @@ pub fn begin() -> (Session, Vec<Notice>, bool) {
         session.update(Msg::Edit(draft));
     }
     (session, told, is_first)
-}
-
-fn branch((name, text, cursor): (String, String, usize)) -> Branch {
-    Branch { name, text, cursor }
 }
 
 fn open_link(fragment: &str) -> Result<Session, String> {

@@ -2,13 +2,15 @@
 //! article or a review is what it shows.
 
 use crate::Test;
-use crate::browser::Browser;
+use crate::browser::{Browser, keys};
 use crate::visitor::Visitor;
 use latchkey::link;
 use serde_json::json;
 
 pub const TESTS: &[Test] = &[
     ("keeps_the_work_of_two_tabs", keeps_both),
+    ("keeps_scenarios_under_names_of_two_tabs", keeps_under_names),
+    ("grows_a_tree_of_branches", grows_branches),
     (
         "stands_within_another_page_and_keeps_to_itself",
         is_embedded,
@@ -33,6 +35,58 @@ fn keeps_both(browser: &Browser) {
     visitor.sees_schedule(&["A acquire => OK"]);
     visitor.presses("What was kept when you acted in the past or opened something else");
     browser.wait_for_text(".over__body", "The work of another tab");
+}
+
+fn keeps_under_names(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.begins_anew();
+    visitor.adds_client("split-acquire");
+    visitor.press_step("A");
+    browser.click(".masthead__title");
+    browser.replace_text(".shelf__name", "my lock");
+    browser.press(keys::ENTER);
+    visitor.hears("Kept as “my lock”");
+    visitor.waits_a_moment();
+    // Another tab keeps one, too.
+    browser.execute(
+        "const kept = JSON.parse(localStorage.getItem('latchkey.shelf'));
+         kept.push(['their lock', '# Theirs\\n', 0, 0]);
+         localStorage.setItem('latchkey.shelf', JSON.stringify(kept));",
+        &json!([]),
+    );
+    browser.press(keys::ESCAPE);
+    visitor.press_step("A");
+    visitor.waits_a_moment();
+    visitor.reloads();
+    browser.click(".masthead__title");
+    assert_eq!(
+        visitor.contents(".shelf .branch__name button"),
+        ["my lock", "their lock"]
+    );
+    visitor.presses("Open “my lock”");
+    visitor.sees_schedule(&["A acquire => OK"]);
+    visitor.sees_cursor(1, 1);
+}
+
+fn grows_branches(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    let title = "Split acquire: a token that is newer than its lock";
+    visitor.opens_story(title);
+    visitor.goes_forward(7);
+    visitor.presses_of("B", "Crash");
+    visitor.sees_cursor(8, 8);
+    visitor.presses("What was kept when you acted in the past or opened something else");
+    let parts = "parts after action 7: crash B, not A token";
+    assert_eq!(visitor.contents(".branch__note"), ["12 actions", parts]);
+    let name = format!("{title}, before action 8");
+    visitor.presses(&format!("Compare “{name}” with what is open"));
+    browser.wait_for_text(".compare__parts", "crash B");
+    browser.wait_for_text(".compare__differs", "broken");
+    browser.press(keys::ESCAPE);
+    visitor.waits_a_moment();
+    visitor.reloads();
+    visitor.presses("What was kept when you acted in the past or opened something else");
+    assert_eq!(visitor.contents(".branch__note"), ["12 actions", parts]);
 }
 
 fn is_embedded(browser: &Browser) {
