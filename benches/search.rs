@@ -3,7 +3,9 @@
 //!
 //! `cargo bench --no-default-features --features cli --bench search -- [SIZE...] [ROUNDS]`, sizes S, M, L, A and A0; S and A0 if none is
 //! named, and one round. In each round each program runs once, in a process of its own; what is printed are medians of their CPU
-//! time (user and system) and the ratios of these to Spin's depth-first search, where Spin and a C compiler are installed.
+//! time (user and system) and the ratios of these to Spin's depth-first search, where Spin and a C compiler are installed: as they
+//! are, and without what a process takes that begins such a search and does nothing. Then worlds a second of searches with faults
+//! that the loop in `kernel/` does not try by itself.
 //!
 //! The same in WebAssembly, built as the page is, under node:
 //!
@@ -87,8 +89,9 @@ const SIZES: [Size; 5] = [
 /// How a child is asked for one search.
 const ONE: &str = "one";
 
-/// The two searches that are measured: through every world, and with every reduction.
-const MODES: [&str; 2] = ["every world", "with reductions"];
+/// What is measured: a search through every world, one with every reduction, and one that has begun and does nothing: what starting a
+/// process takes, and in WebAssembly reading and compiling the module.
+const MODES: [&str; 3] = ["every world", "with reductions", "start alone"];
 
 fn main() {
     let asked: Vec<String> = std::env::args()
@@ -108,6 +111,69 @@ fn main() {
     for size in sizes {
         compare(size, rounds);
     }
+    for (what, bounds) in general() {
+        tell_general(what, bounds);
+    }
+}
+
+// The general path: faults that the loop of the search does not try by itself.
+
+/// Where a search of the general path ends.
+const WORLDS: u64 = 200_000;
+
+fn general() -> [(&'static str, Bounds); 4] {
+    let bounds = Bounds {
+        worlds: WORLDS,
+        without: vec![Reduction::Symmetry],
+        ..Bounds::none()
+    };
+    [
+        (
+            "lapses",
+            Bounds {
+                lapses: 9,
+                ..bounds.clone()
+            },
+        ),
+        (
+            "crashes and restarts",
+            Bounds {
+                crashes: 4,
+                restarts: 4,
+                ..bounds.clone()
+            },
+        ),
+        (
+            "lost replies",
+            Bounds {
+                lost_replies: 6,
+                ..bounds.clone()
+            },
+        ),
+        (
+            "late requests",
+            Bounds {
+                late_requests: 2,
+                ..bounds
+            },
+        ),
+    ]
+}
+
+/// Prints how many worlds a second of wall time such a search tries, on the model with three clients.
+fn tell_general(what: &str, bounds: Bounds) {
+    let goal = Goal::Breaks(vec![Property::NoStaleWrite]);
+    let text = text_of(&SIZES[1]);
+    let mut search = Search::new(&text, 0, bounds, goal).expect("the model can be read");
+    search.explore_all();
+    let begun = std::time::Instant::now();
+    search.finish();
+    let (worlds, transitions) = (search.progress().worlds, search.progress().transitions);
+    println!(
+        "{what}: {worlds} worlds, {transitions} transitions, {:.0} worlds a second; {}",
+        worlds as f64 / begun.elapsed().as_secs_f64(),
+        search.counts()
+    );
 }
 
 fn size_named(name: &str) -> Option<&'static Size> {
@@ -124,7 +190,7 @@ fn run_one(size: &Size, mode: &str) {
     let mut search = search_of(size, without);
     let mut progress = search.progress();
     let mut most_bytes = 0;
-    while !progress.finished {
+    while !progress.finished && mode != MODES[2] {
         progress = search.run(1 << 14);
         most_bytes = progress.bytes.max(most_bytes);
     }
@@ -167,6 +233,7 @@ fn search_of(size: &Size, without: Vec<Reduction>) -> Search {
 
 /// A program that goes through a size of the model, and how long it took each time.
 struct Contestant {
+    build: &'static str,
     what: String,
     command: Vec<String>,
     folder: PathBuf,
@@ -186,16 +253,23 @@ fn compare(size: &Size, rounds: usize) {
             }
         }
     }
-    let spin = contestants
-        .iter_mut()
-        .find(|contestant| contestant.mode.is_none());
-    let spin = spin.map(|spin| median(&mut spin.seconds));
-    println!("{}, CPU seconds, medians of {rounds}:", size.name);
     for contestant in &mut contestants {
-        let seconds = median(&mut contestant.seconds);
+        contestant.seconds.sort_by(f64::total_cmp);
+    }
+    println!("{}, CPU seconds, medians of {rounds}:", size.name);
+    let spin = contestants.iter().find(|one| one.mode.is_none());
+    for contestant in &contestants {
+        let seconds = contestant.median();
+        let start = contestants
+            .iter()
+            .find(|one| one.build == contestant.build && one.mode == Some(MODES[2]));
+        let start = start.map_or(0.0, Contestant::median);
         let ratio = spin.map_or_else(
             || "(Spin is not installed)".to_owned(),
-            |spin| format!("ratio {:.4}", seconds / spin),
+            |spin| {
+                let (whole, search) = (seconds / spin.median(), (seconds - start) / spin.median());
+                format!("ratio {whole:.4}, without the start {search:.4}")
+            },
         );
         let all = contestant.seconds.iter().map(|each| format!("{each:.3}"));
         let all: Vec<String> = all.collect();
@@ -222,6 +296,7 @@ fn contestants(size: &Size) -> Vec<Contestant> {
             let mut command = program.clone();
             command.extend([ONE, size.name, mode].map(str::to_owned));
             all.push(Contestant {
+                build,
                 what: format!("{build}, {mode}"),
                 command,
                 folder: scratch("search"),
@@ -263,9 +338,11 @@ fn tell_counts(size: &Size, contestant: &Contestant, said: &str) {
     );
 }
 
-fn median(seconds: &mut [f64]) -> f64 {
-    seconds.sort_by(f64::total_cmp);
-    seconds[seconds.len() / 2]
+impl Contestant {
+    /// The median of its times, which are in order.
+    fn median(&self) -> f64 {
+        self.seconds[self.seconds.len() / 2]
+    }
 }
 
 /// User and system time of a program and all its threads, and what it said.
@@ -314,6 +391,7 @@ fn spin(size: &Size) -> Option<Contestant> {
     gcc.success().then_some(())?;
     let command = ["./pan", "-c0", "-m10000", "-w24"];
     Some(Contestant {
+        build: "Spin",
         what: "Spin, depth first".to_owned(),
         command: command.map(str::to_owned).to_vec(),
         folder,
