@@ -134,6 +134,9 @@ compile_library_for_size() {
     export RUSTC_BOOTSTRAP=1
     export CARGO_UNSTABLE_BUILD_STD=std,panic_abort
     export CARGO_UNSTABLE_BUILD_STD_FEATURES=optimize_for_size
+    # A panic is a bare trap then; src/ui/rescue.rs hears of it from the browser.
+    export CARGO_UNSTABLE_PANIC_IMMEDIATE_ABORT=true
+    export CARGO_PROFILE_PAGE_PANIC=immediate-abort
 }
 
 # The version of a program that runs; nothing for Ubuntu's stubs, which only ask for a snap.
