@@ -473,7 +473,10 @@ async fn the_bounds_of_a_search_are_written_into_the_text() {
     page.sees_line("  breaks: tokens come in the order in which locks were taken");
     page.fills_in("faults in all", "").await;
     page.fills_in("wipes", "two").await;
-    page.hears("A whole number from 0 to 100");
+    page.sees_words(
+        ".search__refused",
+        "Expected a whole number from 0 to 100, not “two”. It stays empty",
+    );
     page.sees_line("  lapses: 1");
     page.fills_in("Find a schedule that breaks", "reach").await;
     page.fills_in(
