@@ -475,7 +475,7 @@ async fn the_bounds_of_a_search_are_written_into_the_text() {
     page.fills_in("wipes", "two").await;
     page.sees_words(
         ".search__refused",
-        "Expected a whole number from 0 to 100, not “two”. It stays empty",
+        "Expected a whole number from 0 to 100, not “two”. It stays 0",
     );
     page.sees_line("  lapses: 1");
     page.fills_in("Find a schedule that breaks", "reach").await;
