@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// How long the page has to come to what a test waits for.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the driver waits for a page to be loaded: less than this program waits for an answer of the driver.
+const PAGE_LOAD: Duration = Duration::from_secs(20);
 
 /// The process that starts browsers for tests; it is stopped when this value goes.
 pub struct Driver {
@@ -94,6 +96,7 @@ impl Browser {
         // Without a folder named, chromedriver makes a fresh profile and removes it afterwards.
         let capabilities = json!({
             "browserName": "chrome",
+            "timeouts": { "pageLoad": PAGE_LOAD.as_millis() as u64 },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
             "goog:chromeOptions": {
                 "binary": driver.chrome,
@@ -169,7 +172,11 @@ impl Browser {
     /// Loads the page again.
     #[track_caller]
     pub fn reload(&self) {
-        self.command("refresh", &json!({}));
+        // Where a newer edition takes over, the page loads itself again while it is being loaded, and the driver may miss that the
+        // second load has ended. What is there then is looked at as after any other reload.
+        if let Err(error) = self.session.post("refresh", &json!({})) {
+            assert!(error.contains("timeout"), "refresh: {error}");
+        }
     }
 
     /// The browser's button Back.
