@@ -82,6 +82,13 @@ struct Pair {
     right: Result<usize, String>,
 }
 
+impl Pair {
+    /// The action's place on each side that has it.
+    fn places(&self) -> [Option<usize>; 2] {
+        [self.left, self.right.as_ref().ok().copied()]
+    }
+}
+
 /// Plays the schedule of a text beside the same schedule with a change.
 ///
 /// # Errors
@@ -156,17 +163,14 @@ fn play(left: &Timeline, right: &mut Timeline) -> Vec<Pair> {
 /// on the way has taken its steps all the same.
 fn push(timeline: &mut Timeline, action: Action) -> Result<usize, String> {
     let setup = timeline.setup().clone();
-    let why_not = |timeline: &Timeline, action: &Action| {
-        refusal(&setup, &timeline.moment(timeline.len()).world, action)
-    };
     for _ in 0..MOST_STEPS_BETWEEN {
         let world = timeline.moment(timeline.len()).world;
         let action = latch_to_come(&world, &action).unwrap_or_else(|| action.clone());
-        let Some(why) = why_not(timeline, &action) else {
+        let Some(why) = refusal(&setup, &world, &action) else {
             timeline.push(action);
             return Ok(timeline.len() - 1);
         };
-        match step_before(&world, &action).filter(|step| why_not(timeline, step).is_none()) {
+        match step_before(&world, &action).filter(|step| refusal(&setup, &world, step).is_none()) {
             Some(step) => timeline.push(step),
             None => return Err(why),
         };
@@ -200,8 +204,7 @@ fn step_before(world: &World, action: &Action) -> Option<Action> {
 fn rows(left: &Timeline, right: &Timeline, pairs: &[Pair]) -> Vec<Row> {
     let mut played = [0, 0];
     let row = |pair: &Pair| {
-        let right_place = pair.right.as_ref().ok().copied();
-        for (played, place) in played.iter_mut().zip([pair.left, right_place]) {
+        for (played, place) in played.iter_mut().zip(pair.places()) {
             *played = place.map_or(*played, |place| place + 1);
         }
         let on_left = match pair.left {
@@ -242,11 +245,8 @@ fn parting(
     let tables = worlds[0].database.tables();
     let tables: Vec<String> = tables.map(|table| table.name().to_owned()).collect();
     for (line, pair) in pairs.iter().enumerate() {
-        let places = [
-            (left, pair.left),
-            (right, pair.right.as_ref().ok().copied()),
-        ];
-        for (world, (timeline, place)) in worlds.iter_mut().zip(places) {
+        let sides = [left, right].into_iter().zip(pair.places());
+        for (world, (timeline, place)) in worlds.iter_mut().zip(sides) {
             if let Some(place) = place {
                 let action = &timeline.entries()[place].action;
                 *world = step(timeline.setup(), world, action).0;
@@ -325,7 +325,7 @@ fn differing([left, right]: [Vec<String>; 2]) -> Vec<[Option<String>; 2]> {
     pairs
 }
 
-/// What an expectation speaks of: a property's sentence, or what stands before the last colon that a blank follows.
+/// What an expectation speaks of: a property's sentence, or what stands before the first colon that a blank follows.
 fn subject(line: &str) -> &str {
     let (before, after) = line.split_once(": ").unwrap_or((line, ""));
     match before {
