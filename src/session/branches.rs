@@ -85,14 +85,14 @@ impl Session {
     pub fn beside(&self, place: usize) -> Result<Beside, String> {
         let branch = self.branches.get(place).ok_or("there is no such branch")?;
         let other = Session::new(&branch.text, None).map_err(|errors| super::first(&errors))?;
+        let own = Session::new(&self.text(), None).map_err(|errors| super::first(&errors))?;
         let lines = |session: &Session| -> Vec<String> {
             session.document.schedule().map(str::to_string).collect()
         };
-        let own = self.timeline.verdicts(self.timeline.len());
-        let verdicts = own.into_iter().zip(other.verdicts());
+        let verdicts = own.verdicts().into_iter().zip(other.verdicts());
         Ok(Beside {
-            parting: parting(&lines(self), &lines(&other)),
-            differs_before: before_schedule(&self.text()) != before_schedule(&other.text()),
+            parting: parting(&lines(&own), &lines(&other)),
+            differs_before: before_schedule(&own.text()) != before_schedule(&other.text()),
             verdicts: verdicts
                 .map(|((property, own), (_, other))| (property, [own, other]))
                 .collect(),
