@@ -29,13 +29,6 @@ const GOLDEN: [&str; 11] = [
     "35a-woken-by-a-notice",
 ];
 
-/// The stories that cannot be a test in a language, for what its client library does by itself.
-const BEYOND_A_LANGUAGE: [(Format, &str); 3] = [
-    (Format::Junit, "33c-wait-helps-half-way"),
-    (Format::Junit, "35a-woken-by-a-notice"),
-    (Format::Junit, "35b-notice-missed"),
-];
-
 fn exported(text: &str, format: Format, options: Options) -> Result<String, String> {
     let reading = read(text).map_err(|errors| format!("{errors:?}"))?;
     let actions = reading.schedule.iter().map(|line| line.action.clone());
@@ -79,18 +72,12 @@ fn exports_are_as_the_golden_files_say() {
     for name in GOLDEN {
         let story = stories().iter().find(|story| story.name == name).unwrap();
         for format in Format::ALL.into_iter().filter(|format| !format.is_model()) {
-            if BEYOND_A_LANGUAGE.contains(&(format, name)) {
-                continue;
-            }
             check_golden(name, story.text, format, Options::default());
         }
     }
     let waits = include_str!("exported/waits.latchkey");
     for format in Format::ALL.into_iter().filter(|format| format.is_test()) {
-        // PHP's clients hold up everybody.
-        if format != Format::Phpunit {
-            check_golden("waits", waits, format, Options::default());
-        }
+        check_golden("waits", waits, format, Options::default());
     }
     let split = stories()
         .iter()
@@ -107,18 +94,8 @@ fn every_story_can_be_exported_to_every_format() {
         // Models are of searches, and stories have none.
         for format in Format::ALL.into_iter().filter(|format| !format.is_model()) {
             for holds in [false, true] {
-                let export = match exported(story.text, format, Options { holds }) {
-                    Ok(export) => export,
-                    Err(why) => {
-                        assert!(
-                            BEYOND_A_LANGUAGE.contains(&(format, story.name)),
-                            "{}: {}: {why}",
-                            format.name(),
-                            story.name
-                        );
-                        continue;
-                    }
-                };
+                let export = exported(story.text, format, Options { holds })
+                    .unwrap_or_else(|why| panic!("{}: {}: {why}", format.name(), story.name));
                 assert!(
                     export.ends_with('\n') && !export.contains(" \n"),
                     "{}: {}",
@@ -245,16 +222,6 @@ fn replicas_begin_with_what_their_primary_has() {
         let set = format!("operator.{name}.set(\"n\", 1)");
         assert!(pytest.contains(&set), "{pytest}");
     }
-}
-
-#[test]
-fn phpunit_has_no_requests_that_wait() {
-    let waits = include_str!("exported/waits.latchkey");
-    let why = exported(waits, Format::Phpunit, Options::default()).unwrap_err();
-    assert!(
-        why.starts_with("a request that waits for somebody else"),
-        "{why}"
-    );
 }
 
 #[test]

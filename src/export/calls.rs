@@ -173,11 +173,14 @@ fn query(library: Library, statement: &Statement) -> String {
             format!("cursor.execute({}{values})", language.text(sql.as_bytes()))
         }
         Library::TypeScript => format!("await mysql.execute({sql}{behind}{list});"),
-        Library::Laravel => {
-            let method = phpunit::laravel_method(kind);
-            format!("DB::{method}({}{behind}{list});", in_php(&marks, sql))
-        }
-        Library::Php => format!("$mysql->prepare({})->execute({list});", in_php(&marks, sql)),
+        Library::Laravel => match phpunit::laravel_transaction(kind) {
+            Some(call) => call.to_owned(),
+            None => {
+                let method = phpunit::laravel_method(kind);
+                format!("DB::{method}({sql}{behind}{list});")
+            }
+        },
+        Library::Php => format!("$mysql->prepare({sql})->execute({list});"),
         Library::Go => {
             let method = if asks {
                 "QueryRowContext"
@@ -217,14 +220,6 @@ fn pairs(language: &dyn Language, names: &[&String], between: &str) -> Option<St
     });
     let pairs: Vec<String> = pairs.collect();
     (!pairs.is_empty()).then(|| pairs.join(", "))
-}
-
-/// A statement with quotes in it stands between double ones, where these leave it as it is.
-fn in_php(sql: &str, quoted: String) -> String {
-    match sql.contains('\'') && !sql.contains(['"', '$', '\\']) {
-        true => format!("\"{sql}\""),
-        false => quoted,
-    }
 }
 
 /// A Redis command in Go: its own method for the two that locks are made of, else `Do`.

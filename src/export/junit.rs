@@ -3,6 +3,7 @@
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{Statement, Value as SqlValue};
 
+use super::Options;
 use super::claim::Replies;
 use super::layout::{Code as Laid, Style, leaf, list};
 use super::names::Reserved;
@@ -17,19 +18,19 @@ use super::words::{
     WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, screaming, short, sql_with,
     test_class, unless_taken,
 };
-use super::{Options, Refusal};
 
 /// The test.
-///
-/// # Errors
-/// What the language cannot do.
-pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
+pub(super) fn print(plan: Plan<'_>, options: Options) -> String {
     let queues = plan.calls(&|call| matches!(call, Call::Command(name, _) if name == "MULTI"));
-    super::walk::print(plan, options, &Java { queues })
+    let is_told = plan.looks(|act| matches!(act, Move::Told(..)));
+    super::walk::print(plan, options, &Java { queues, is_told })
 }
 
 /// The language, for whoever asks for single calls.
-pub(super) const LANGUAGE: &dyn Language = &Java { queues: false };
+pub(super) const LANGUAGE: &dyn Language = &Java {
+    queues: false,
+    is_told: false,
+};
 
 const TABLES: Tables = Tables {
     form: Form {
@@ -66,8 +67,11 @@ const TABLES: Tables = Tables {
         ],
         start_asking: "\"{server}\"",
         hear: "{me}.hears(); // {name}",
-        listen: "",
-        told: ["", ""],
+        listen: "{me}.waitsForAMessage(¦{label}¦{channel}¦);",
+        told: [
+            "{me}.isTold(¦{label}¦{reply}¦);",
+            "{me}.isTold({reply}); // {name}",
+        ],
         clock: "{me}.clock.passes({n});",
         by_clock: [
             "clock.holds({lock}, {n})",
@@ -197,23 +201,13 @@ const METHODS: [(&str, &str, &str); 33] = [
 struct Java {
     /// Whether commands may be queued for a transaction: Jedis' methods read the replies as if they were not.
     queues: bool,
+    /// Whether the schedule says what a protocol's WAIT is answered.
+    is_told: bool,
 }
 
 impl Language for Java {
     fn tables(&self) -> &'static Tables {
         &TABLES
-    }
-
-    fn refusal(&self, plan: &Plan<'_>) -> Option<Refusal> {
-        let is_told = plan.looks(|act| matches!(act, Move::Told(..)));
-        let why = match (plan.protocols_listen(), is_told) {
-            (true, _) => "a protocol subscribes, which keeps a thread of Jedis to itself",
-            (_, true) => {
-                "a reply that only real replicas give, and a protocol that is a method of its own sends its requests itself"
-            }
-            _ => return None,
-        };
-        Some(Refusal(why.to_owned()))
     }
 
     fn words(&self, plan: &Plan<'_>) -> Vec<(&'static str, String)> {
@@ -267,7 +261,7 @@ impl Language for Java {
             "Gateway gateway",
             "List<String> sales",
             "Clock clock",
-            "",
+            "Inbox inbox",
         ];
         let handed = routine.handed(&stores, others);
         let mut given = vec![leaf("Steps steps")];
@@ -413,7 +407,9 @@ impl Language for Java {
                 None => {
                     let mut items = vec![leaf(redis), leaf(text(name))];
                     items.extend(words.iter().map(|word| self.word(word)));
-                    list("command(", items, ")")
+                    let is_told = self.is_told && asker.who == Asking::Protocol && name == "WAIT";
+                    let open = if is_told { "steps.answer(" } else { "command(" };
+                    list(open, items, ")")
                 }
             },
             Call::Statement(statement) => {
@@ -430,11 +426,13 @@ impl Language for Java {
             }
             Call::Refund(name) => list("gateway.refund(", vec![leaf(argument(self, name))], ")"),
             Call::Subscribe(verb, channel) => {
-                let verb = text(&verb.to_ascii_uppercase());
-                let items = vec![leaf(redis), leaf(verb), self.word(channel)];
-                list("command(", items, ")")
+                let open = format!("{}.{verb}(", asker.inbox());
+                list(open, vec![self.word(channel)], ")")
             }
-            Call::Await(_) => leaf("null"),
+            Call::Await(channel) => {
+                let open = format!("{}.message(", asker.inbox());
+                list(open, vec![self.word(channel)], ")")
+            }
             Call::Look(lock) => list("clock.look(", vec![self.word(lock)], ")"),
             Call::Quorum {
                 votes,
@@ -486,9 +484,10 @@ impl Language for Java {
             .iter()
             .map(|name| format!("{client}.{name}"))
             .collect();
-        let (mysql, clock) = (format!("{client}.mysql"), format!("{client}.clock"));
+        let [mysql, clock, inbox] =
+            ["mysql", "clock", "inbox"].map(|name| format!("{client}.{name}"));
         let mut handed = vec!["steps".to_owned()];
-        handed.extend(routine.handed(&stores, [&mysql, "gateway", "sales", &clock, ""]));
+        handed.extend(routine.handed(&stores, [&mysql, "gateway", "sales", &clock, &inbox]));
         handed
     }
 
@@ -690,7 +689,7 @@ fn list_of_replies(replies: &Replies) -> Laid {
 const KEYWORDS: &str = " abstract assert boolean break byte case catch char class const continue default do double else enum \
     extends final finally float for goto if implements import instanceof int interface long native new null package private \
     protected public return short static strictfp super switch synchronized this throw throws transient try void volatile while \
-    true false var record yield steps redis mysql gateway sales clock error lost expected ";
+    true false var record yield steps redis mysql gateway sales clock inbox error lost expected ";
 
 /// A variable's name in Java.
 pub(super) fn variable(name: &str) -> String {

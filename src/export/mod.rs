@@ -233,12 +233,12 @@ pub fn export(
         });
     let plan = || plan::Plan::new(text, reading, timeline);
     Ok(match format {
-        Format::Pytest => python::print(plan()?, options)?,
-        Format::Vitest => vitest::print(plan()?, options)?,
-        Format::Phpunit => phpunit::print(plan()?, options)?,
-        Format::Rust => rust::print(plan()?, options)?,
-        Format::Go => go::print(plan()?, options)?,
-        Format::Junit => junit::print(plan()?, options)?,
+        Format::Pytest => python::print(plan()?, options),
+        Format::Vitest => vitest::print(plan()?, options),
+        Format::Phpunit => phpunit::print(plan()?, options),
+        Format::Rust => rust::print(plan()?, options),
+        Format::Go => go::print(plan()?, options),
+        Format::Junit => junit::print(plan()?, options),
         Format::Mermaid => mermaid::print(reading, timeline),
         Format::Svg => svg::print(reading, timeline),
         Format::Markdown => markdown::print(text, reading, timeline),

@@ -3,6 +3,7 @@
 use crate::sim::client::protocol::{Argument, Request};
 use crate::sim::database::{Statement, StatementKind, Value as SqlValue};
 
+use super::Options;
 use super::claim::Replies;
 use super::layout::{Code as Laid, leaf, list};
 use super::names::Reserved;
@@ -14,13 +15,9 @@ use super::walk::{
     names_in,
 };
 use super::words::{camel, indented, pascal, screaming, short, sql_with, test_class};
-use super::{Options, Refusal};
 
 /// The test.
-///
-/// # Errors
-/// What the language cannot do.
-pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
+pub(super) fn print(plan: Plan<'_>, options: Options) -> String {
     let queues = plan.calls(&|call| matches!(call, Call::Command(name, _) if name == "MULTI"));
     super::walk::print(plan, options, &Php { queues })
 }
@@ -38,7 +35,7 @@ const TABLES: Tables = Tables {
         ..BRACES
     },
     guide: Guide {
-        how: "To run it, with PHP's extensions redis and pdo_mysql:",
+        how: "To run it, with PHP's extensions {extensions}:",
         commands: &["phpunit {class}.php"],
         packages: ["", "", ""],
         redis: "REDIS_HOST, REDIS_PORT, REDIS_PASSWORD and REDIS_DB say where Redis is (127.0.0.1, 6379, no password, 0).",
@@ -55,9 +52,12 @@ const TABLES: Tables = Tables {
         see: "{me}->seesTheReply(); // {name}",
         deliver: "{me}->delivers(); // {name}",
         give_up: "{me}->givesUp(); // {name}",
-        start: ["", ""],
-        start_asking: "",
-        hear: "",
+        start: [
+            "{me}->starts(¦{label}¦'{server}'¦);",
+            "{me}->starts('{server}'); // {name}",
+        ],
+        start_asking: "'{server}'",
+        hear: "{me}->hears(); // {name}",
         listen: "{me}->waitsForAMessage(¦{label}¦{channel}¦);",
         told: [
             "{me}->isTold(¦{label}¦{reply}¦);",
@@ -152,14 +152,14 @@ impl Language for Php {
         &TABLES
     }
 
-    fn refusal(&self, plan: &Plan<'_>) -> Option<Refusal> {
-        let why = "a request that waits for somebody else, and PHP's clients hold up everybody until it is answered";
-        plan.waits().then(|| Refusal(why.to_owned()))
-    }
-
     fn words(&self, plan: &Plan<'_>) -> Vec<(&'static str, String)> {
+        let extensions = match plan.waits() {
+            false => "redis and pdo_mysql",
+            true => "redis, pdo_mysql, pcntl and posix",
+        };
         // Each test has a namespace of its own, for its small classes.
         vec![
+            ("extensions", extensions.to_owned()),
             ("namespace", pascal(&short(plan.title()))),
             ("class", test_class(plan.title())),
         ]
@@ -391,8 +391,11 @@ impl Language for Php {
     fn ask(&self, walk: &mut Walk<'_, '_>, indent: usize, asked: &Asked<'_>) {
         let call = walk.asked(asked, indent + 8);
         let open = format!("fn () => {}", call.open);
-        let items = vec![leaf(text(asked.source.as_bytes())), Laid { open, ..call }];
-        walk.code(indent, &list(format!("{}->note(", asked.me), items, ");"));
+        let mut items = vec![leaf(text(asked.source.as_bytes()))];
+        items.extend(asked.waits.map(leaf));
+        items.push(Laid { open, ..call });
+        let verb = asked.either("note", "startsAsking");
+        walk.code(indent, &list(format!("{}->{verb}(", asked.me), items, ");"));
     }
 
     fn server(&self, name: &str) -> String {
@@ -417,11 +420,9 @@ impl Language for Php {
         names: [&str; 2],
     ) -> usize {
         let [name, me] = names;
-        let used = used(walk.plan, part).join(", ");
-        walk.line(
-            indent,
-            &format!("{name} = function () use ({used}): void {{"),
-        );
+        let used = used(walk.plan, part).into_iter().map(leaf).collect();
+        let open = format!("{name} = function () use (");
+        walk.code(indent, &list(open, used, "): void {"));
         if !part.is_operator() {
             let client = text(part.name.as_bytes());
             walk.line(indent + 4, &format!("{me} = new Client({client}, $seen);"));
@@ -599,6 +600,8 @@ pub(super) fn variable(name: &str) -> String {
 fn text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.chars().any(char::is_control) {
+        // Nothing to escape between the other quotes, in which variables have values and backslashes a meaning.
+        false if text.contains('\'') && !text.contains(['"', '$', '\\']) => format!("\"{text}\""),
         false => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
         true => {
             let mut out = String::from("\"");
@@ -679,6 +682,16 @@ pub(super) fn laravel_method(kind: StatementKind) -> &'static str {
     }
 }
 
+/// What Laravel has for the statements around a transaction.
+pub(super) fn laravel_transaction(kind: StatementKind) -> Option<&'static str> {
+    Some(match kind {
+        StatementKind::Begin => "DB::beginTransaction();",
+        StatementKind::Commit => "DB::commit();",
+        StatementKind::Rollback => "DB::rollBack();",
+        _ => return None,
+    })
+}
+
 /// The line of Laravel that a request stands for; of a statement the first word.
 pub(super) fn laravel(call: &Call<'_>) -> Option<String> {
     Some(match call {
@@ -722,6 +735,9 @@ pub(super) fn laravel(call: &Call<'_>) -> Option<String> {
             arguments(given).join(", ")
         ),
         Call::Statement(statement) => {
+            if let Some(call) = laravel_transaction(statement.kind()) {
+                return Some(call.to_owned());
+            }
             let verb = laravel_method(statement.kind());
             let values = values_of(statement).map_or(String::new(), |values| format!(", {values}"));
             let mut words = statement.source().split_whitespace();

@@ -4,6 +4,7 @@ use crate::sim::client::protocol::Argument;
 use crate::sim::database::{Statement, Value as SqlValue};
 use crate::sim::event::Value;
 
+use super::Options;
 use super::claim::Replies;
 use super::layout::{Code as Laid, Style, leaf, list};
 use super::names::Reserved;
@@ -18,13 +19,9 @@ use super::words::{
     WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, screaming, short, snake, sql_with,
     unless_taken,
 };
-use super::{Options, Refusal};
 
 /// The test.
-///
-/// # Errors
-/// What the language cannot do.
-pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
+pub(super) fn print(plan: Plan<'_>, options: Options) -> String {
     let mut replies = Vec::new();
     for routine in &plan.routines {
         super::routine::assigned_in(&routine.code, &mut replies);

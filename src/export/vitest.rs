@@ -3,6 +3,7 @@
 use crate::sim::client::protocol::Argument;
 use crate::sim::database::{Statement, Value as SqlValue};
 
+use super::Options;
 use super::claim::Replies;
 use super::layout::{Code as Laid, leaf, list};
 use super::names::Reserved;
@@ -17,13 +18,9 @@ use super::words::{
     WHERE_MYSQL_IS, WHERE_REDIS_IS, WHERE_SEVERAL_ARE, camel, indented, screaming, sql_with,
     unless_taken,
 };
-use super::{Options, Refusal};
 
 /// The test.
-///
-/// # Errors
-/// What the language cannot do.
-pub(super) fn print(plan: Plan<'_>, options: Options) -> Result<String, Refusal> {
+pub(super) fn print(plan: Plan<'_>, options: Options) -> String {
     super::walk::print(plan, options, &JavaScript)
 }
 

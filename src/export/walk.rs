@@ -10,6 +10,7 @@ use crate::sim::store::Value as StoreValue;
 use crate::sim::store::reply::Reply;
 use crate::sorted::SortedMap;
 
+use super::Options;
 use super::claim::{Claim, Evidence, Replies};
 use super::layout::{Code as Laid, Style, laid_out, leaf, list};
 use super::names::{self, Reserved};
@@ -20,7 +21,6 @@ use super::template::{Line, filled, lines, with_words};
 use super::words::{
     LEAVES_ALONE, SEE_IT, aim, error_name, listed, name_in_sql, push_line, seconds, wrapped,
 };
-use super::{Options, Refusal};
 
 /// What a language looks like.
 pub(super) struct Form {
@@ -80,7 +80,7 @@ pub(super) const BRACES: Form = Form {
 
 /// The sentences of the header that are the language's own, and how the test is run: `{packages}` are those that are needed.
 pub(super) struct Guide {
-    /// Over the commands.
+    /// Over the commands; `{name}` is a word of the language's.
     pub how: &'static str,
     /// The commands.
     pub commands: &'static [&'static str],
@@ -248,10 +248,6 @@ pub(super) struct Tables {
 pub(super) trait Language {
     /// What of it is tables.
     fn tables(&self) -> &'static Tables;
-    /// What it cannot do of a plan.
-    fn refusal(&self, _plan: &Plan<'_>) -> Option<Refusal> {
-        None
-    }
     /// The words of the template: `{{name}}`.
     fn words(&self, _plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         Vec::new()
@@ -422,22 +418,12 @@ pub(super) struct Walk<'p, 'a> {
 }
 
 /// The test for a plan in a language.
-///
-/// # Errors
-/// What the language cannot do.
-pub(super) fn print(
-    mut plan: Plan<'_>,
-    options: Options,
-    language: &dyn Language,
-) -> Result<String, Refusal> {
-    if let Some(refusal) = language.refusal(&plan) {
-        return Err(refusal);
-    }
+pub(super) fn print(mut plan: Plan<'_>, options: Options, language: &dyn Language) -> String {
     let file = Walk::new(&plan, options, language).lines();
     names::tell_apart(&mut plan, language, &file);
     let mut walk = Walk::new(&plan, options, language);
     walk.template();
-    Ok(language.finished(walk.out))
+    language.finished(walk.out)
 }
 
 impl<'p, 'a> Walk<'p, 'a> {
@@ -759,8 +745,6 @@ impl<'p, 'a> Walk<'p, 'a> {
         self.header_line("");
         self.header_line(&format!("    {}", plan.link));
         self.header_line("");
-        self.header_text(guide.how);
-        self.header_line("");
         let [base, store, database] = guide.packages;
         let needed = [(base, true), (store, plan.store), (database, plan.database)];
         let needed = needed
@@ -769,9 +753,11 @@ impl<'p, 'a> Walk<'p, 'a> {
         let packages: Vec<&str> = needed.map(|(name, _)| *name).collect();
         let packages = packages.join(" ");
         let words = self.language.words(self.plan);
+        let mut given: Vec<(&str, &str)> = vec![("packages", &packages)];
+        given.extend(words.iter().map(|(name, value)| (*name, value.as_str())));
+        self.header_text(&filled(guide.how, &given));
+        self.header_line("");
         for command in guide.commands {
-            let mut given: Vec<(&str, &str)> = vec![("packages", &packages)];
-            given.extend(words.iter().map(|(name, value)| (*name, value.as_str())));
             self.header_line(&format!("    {}", filled(command, &given)));
         }
         self.header_line("");

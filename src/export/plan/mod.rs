@@ -413,11 +413,6 @@ impl<'a> Plan<'a> {
         self.looks(|act| matches!(act, Move::Start(..) | Move::StartAsking { .. }))
     }
 
-    /// Whether a protocol does.
-    pub fn protocols_listen(&self) -> bool {
-        self.routines.iter().any(|routine| routine.listens)
-    }
-
     /// Whether somebody looks at something in between.
     pub fn looks(&self, wanted: fn(&Move<'_>) -> bool) -> bool {
         self.parts.iter().flat_map(|part| &part.moves).any(wanted)

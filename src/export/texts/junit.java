@@ -12,6 +12,7 @@ import static java.util.stream.Collectors.toList;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static redis.clients.jedis.params.SetParams.setParams;
@@ -32,6 +33,8 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -39,6 +42,7 @@ import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -46,6 +50,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisPubSub;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.SafeEncoder;
 
@@ -349,6 +354,122 @@ class {{class}} {
     return reply instanceof Exception error && codeOf(error).equals(code);
   }
 
+%if listens
+  /** A client's subscriptions, on a connection and a thread of their own, and what has come. */
+  private static final class Inbox {
+%if !several
+    private final Jedis redis = connectToRedis();
+%end
+%if several
+    private final Jedis redis = connectToRedis("REDIS_URL", 0);
+%end
+    private final BlockingQueue<List<Object>> pushed = new LinkedBlockingQueue<>();
+    private final List<List<Object>> messages = new ArrayList<>();
+    private Thread listener;
+
+    private final JedisPubSub subscriptions =
+        new JedisPubSub() {
+          @Override
+          public void onSubscribe(String channel, int count) {
+            pushed.add(list("subscribe", channel, (long) count));
+          }
+
+          @Override
+          public void onUnsubscribe(String channel, int count) {
+            pushed.add(list("unsubscribe", channel, (long) count));
+          }
+
+          @Override
+          public void onMessage(String channel, String message) {
+            pushed.add(list("message", channel, message));
+          }
+
+          @Override
+          public void onPong(String text) {
+            pushed.add(list("pong", text));
+          }
+        };
+
+    /** Hears nothing any longer. */
+    void close() throws InterruptedException {
+      if (subscriptions.isSubscribed()) {
+        subscriptions.unsubscribe();
+        listener.join();
+      }
+      redis.close();
+    }
+
+    /** Begins to listen; the reply as Redis sends it. */
+    List<Object> subscribe(String channel) throws InterruptedException {
+      if (subscriptions.isSubscribed()) {
+        subscriptions.subscribe(channel);
+      } else {
+        listener = new Thread(() -> redis.subscribe(subscriptions, channel), "subscriptions");
+        listener.setDaemon(true);
+        listener.start();
+      }
+      return next("subscribe");
+    }
+%if unsubscribes
+
+    /** Ends it. */
+    List<Object> unsubscribe(String channel) throws InterruptedException {
+      if (!subscriptions.isSubscribed()) {
+        return list("unsubscribe", channel, 0L);
+      }
+      subscriptions.unsubscribe(channel);
+      List<Object> reply = next("unsubscribe");
+      if (!subscriptions.isSubscribed()) {
+        listener.join();
+      }
+      return reply;
+    }
+%end
+%if awaits
+
+    /** The next message of a channel: one that has come, or the next to come. */
+    Object message(String channel) throws InterruptedException {
+      while (first(channel).isEmpty()) {
+        messages.add(next("message"));
+      }
+      List<Object> message = first(channel).get();
+      messages.remove(message);
+      return message.get(2);
+    }
+%end
+%if waits
+
+    /** Whether no message of a channel has come. */
+    boolean isEmpty(String channel) throws InterruptedException {
+      if (subscriptions.isSubscribed()) {
+        // Whatever had come before the answer to this is read then.
+        subscriptions.ping();
+        next("pong");
+      }
+      return first(channel).isEmpty();
+    }
+%end
+%if awaits
+
+    private Optional<List<Object>> first(String channel) {
+      return messages.stream().filter(message -> message.get(1).equals(channel)).findFirst();
+    }
+%end
+
+    /** The next of this kind; messages before it are kept. */
+    private List<Object> next(String kind) throws InterruptedException {
+      while (true) {
+        List<Object> event = pushed.poll(10, SECONDS);
+        assertNotNull(event, "no " + kind + " has come");
+        if (event.get(0).equals(kind)) {
+          return event;
+        }
+        messages.add(event);
+      }
+    }
+  }
+
+%end
 %if no_reply_clauses
   /** What a client learns that has waited for a reply in vain. */
   private static final class NoReply extends Exception {}
@@ -507,6 +628,10 @@ class {{class}} {
 %if gives_up
     private volatile boolean isLost;
 %end
+%if told
+    private volatile boolean isTold;
+    private volatile Object told;
+%end
 
     Steps(String client) {
       this.client = client;
@@ -541,7 +666,15 @@ class {{class}} {
         isHeldBack = false;
       }
 %end
+%if told
+      if (!isTold) {
+        note(client, upcoming, reply);
+      }
+      isTold = false;
+%end
+%if !told
       note(client, upcoming, reply);
+%end
       upcoming = null;
       isAnswered.release();
       maySee.acquire();
@@ -550,6 +683,13 @@ class {{class}} {
 %end
       return reply;
     }
+%if told
+
+    /** The answer to a command; where the schedule says it, no server is asked. */
+    Object answer(Jedis redis, String name, String... arguments) {
+      return isTold ? told : command(redis, name, arguments);
+    }
+%end
 %if gives_up
 
     private void failIfLost() throws NoReply {
@@ -601,6 +741,9 @@ class {{class}} {
 %if database
     private Connection mysql;
 %end
+%if listens
+    private Inbox inbox;
+%end
 %if clock
     private final Clock clock = new Clock();
 %end
@@ -630,6 +773,9 @@ class {{class}} {
       {{server}} = connectToRedis("REDIS_URL{{suffix}}", {{place}});
 %end
 %end
+%if listens
+      inbox = new Inbox();
+%end
 %if database
       mysql = connectToMySql();
 %end
@@ -657,6 +803,9 @@ class {{class}} {
 %each
       {{server}}.close();
 %end
+%end
+%if listens
+      inbox.close();
 %end
 %if database
       mysql.close();
@@ -858,6 +1007,34 @@ class {{class}} {
       givesUp();
     }
 %end
+%end
+%if waits
+
+    /** The next request, which has to be this one, waits: no message has come. */
+    void waitsForAMessage(String label, String channel) throws Exception {
+      expects(label);
+      assertTrue(inbox.isEmpty(channel), "a message has come");
+    }
+%end
+%if told holds
+
+    /** The next request is answered by the schedule. */
+    void isTold(Object reply) throws Exception {
+      if (steps != null) {
+        steps.told = reply;
+        steps.isTold = true;
+        step();
+      }
+    }
+%end
+%if told !holds
+
+    /** The next request, which has to be this one, is answered by the schedule. */
+    void isTold(String label, Object reply) throws Exception {
+      steps.told = reply;
+      steps.isTold = true;
+      step(label);
+    }
 %end
 %if gives_up
 

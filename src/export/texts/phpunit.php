@@ -152,6 +152,10 @@ final class Client
 %if delays
     private array $underWay = [];
 %end
+%if starts
+    private ?string $what = null;
+    private ?Answer $answer = null;
+%end
 
     public function __construct(private string $name, public array &$seen)
     {
@@ -215,6 +219,9 @@ final class Client
     /** Closes them, as a crash would; what is not committed is rolled back. */
     public function close(): void
     {
+%if starts
+        $this->answer = null;
+%end
 %if store
 %each
         $this->{{server}}?->close();
@@ -411,24 +418,10 @@ final class Client
     {
         try {
 %if store
-%each
-            $this->{{server}}->clearLastError();
+            $reply = $this->replyTo($request);
 %end
-%end
+%if !store
             $reply = $request();
-%if store !several
-            $error = $this->redis->getLastError();
-%end
-%if store several
-            $error = null;
-%each
-            $error ??= $this->{{server}}->getLastError();
-%end
-%end
-%if store
-            if ($error !== null) {
-                throw new RuntimeException($error);
-            }
 %end
         } catch (Throwable $error) {
             $reply = $error;
@@ -437,6 +430,140 @@ final class Client
 
         return $reply;
     }
+%if store
+
+    /** Sends a request; what Redis refuses is thrown. */
+    private function replyTo(callable $request): mixed
+    {
+%each
+        $this->{{server}}->clearLastError();
+%end
+        $reply = $request();
+%if !several
+        $error = $this->redis->getLastError();
+%end
+%if several
+        $error = null;
+%each
+        $error ??= $this->{{server}}->getLastError();
+%end
+%end
+
+        return $error === null ? $reply : throw new RuntimeException($error);
+    }
+%end
+%if starts_steps holds
+
+    /** Sends the next request, if there is one, which may have to wait. */
+    public function starts(string $server): void
+    {
+        if ($this->protocol->valid()) {
+%if clock
+            $this->clock->sent = $this->clock->now;
+%end
+            $this->startsAsking($this->protocol->key(), $server, $this->protocol->current());
+        }
+    }
+%end
+%if starts_steps !holds
+
+    /** Sends the next request, which has to be this one, and waits for somebody else. */
+    public function starts(string $label, string $server): void
+    {
+        $this->expects($label);
+        $this->startsAsking($label, $server, $this->protocol->current());
+    }
+%end
+%if starts
+
+    /** Sends a request from a process of its own, and sees that it waits. */
+    public function startsAsking(string $what, string $server, callable $request): void
+    {
+        $number = $this->connectionNumber($server);
+        $this->what = $what;
+%if store
+        $this->answer = new Answer(fn () => $this->replyTo($request));
+%end
+%if !store
+        $this->answer = new Answer($request);
+%end
+        $seen = [];
+        $observer = new Client('observer', $seen);
+        $deadline = microtime(true) + 10;
+%if holds
+        while (!$this->answer->hasCome() && !$observer->seesWaiting($server, $number)) {
+%end
+%if !holds
+        while (!$observer->seesWaiting($server, $number)) {
+            TestCase::assertFalse($this->answer->hasCome(), "{$what} does not wait");
+%end
+            TestCase::assertLessThan($deadline, microtime(true), "{$what} neither waits nor ends");
+        }
+        $observer->close();
+    }
+
+    /** By what a server knows this client's connection. */
+    private function connectionNumber(string $server): int
+    {
+%if starts_in_mysql starts_in_redis
+        return match ($server) {
+            'mysql' => $this->value('SELECT CONNECTION_ID()'),
+            default => $this->{$server}->rawCommand('CLIENT', 'ID'),
+        };
+%end
+%if starts_in_mysql !starts_in_redis
+        return $this->value('SELECT CONNECTION_ID()');
+%end
+%if starts_in_redis !starts_in_mysql
+        return $this->{$server}->rawCommand('CLIENT', 'ID');
+%end
+    }
+
+    /** Whether a server has a request of the connection with this number waiting. */
+    private function seesWaiting(string $server, int $number): bool
+    {
+%if starts_in_redis starts_in_mysql
+        if ($server !== 'mysql') {
+            $client = $this->{$server}->rawCommand('CLIENT', 'LIST', 'ID', $number);
+
+            return preg_match('/ flags=\S*b/', $client) === 1;
+        }
+%end
+%if starts_in_redis !starts_in_mysql
+        $client = $this->{$server}->rawCommand('CLIENT', 'LIST', 'ID', $number);
+
+        return preg_match('/ flags=\S*b/', $client) === 1;
+%end
+%if starts_in_mysql
+        $ofClient = 'SELECT state FROM information_schema.processlist WHERE id = :number';
+        if ($this->value($ofClient, ['number' => $number]) === 'User lock') {
+            return true;
+        }
+        $transactions = explode('---TRANSACTION', $this->row('SHOW ENGINE INNODB STATUS')[2]);
+        $ofClient = array_filter($transactions, fn (string $text) => str_contains($text, "thread id {$number},"));
+
+        return str_contains(implode($ofClient), 'LOCK WAIT');
+%end
+    }
+
+    /** What has waited is answered; the reply is noted, and waits to be seen. */
+    public function hears(): void
+    {
+%if holds
+        if ($this->what === null) {
+            return;
+        }
+%end
+%if routines
+        $this->reply = $this->note($this->what, fn () => $this->answer->get());
+%end
+%if !routines
+        $this->note($this->what, fn () => $this->answer->get());
+%end
+        $this->answer = null;
+        $this->what = null;
+    }
+%end
 
     /** The replies that a client got to a step. */
     public function replies(string $client, string $step): array
@@ -579,6 +706,61 @@ final class Inbox
             ':' => (int) $rest,
             default => $rest,
         };
+    }
+}
+
+%end
+%if starts
+/** The answer to a request that waits for somebody else: a process of its own sends it, over the connections of its client. */
+final class Answer
+{
+    /** @var resource */
+    private $stream;
+    private int $process;
+
+    public function __construct(callable $request)
+    {
+        [$this->stream, $stream] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, STREAM_IPPROTO_IP);
+        $this->process = pcntl_fork();
+        if ($this->process === 0) {
+            // Errors that hold the arguments of calls could not be handed over.
+            ini_set('zend.exception_ignore_args', '1');
+            try {
+                $answer = $request();
+            } catch (Throwable $error) {
+                $answer = $error;
+            }
+            fwrite($stream, serialize($answer));
+            // It does not come to its end, which would close the connections.
+            posix_kill(posix_getpid(), SIGKILL);
+        }
+        fclose($stream);
+    }
+
+    public function __destruct()
+    {
+        posix_kill($this->process, SIGKILL);
+        pcntl_waitpid($this->process, $status);
+    }
+
+    /** Whether it has come, or comes within 50 ms. */
+    public function hasCome(): bool
+    {
+        $streams = [$this->stream];
+        $none = null;
+
+        return stream_select($streams, $none, $none, 0, 50_000) === 1;
+    }
+
+    /** What has been answered; an error is thrown. */
+    public function get(): mixed
+    {
+        stream_set_timeout($this->stream, 10);
+        $answer = stream_get_contents($this->stream);
+        TestCase::assertNotSame('', $answer, 'nothing has come');
+        $answer = unserialize($answer);
+
+        return $answer instanceof Throwable ? throw $answer : $answer;
     }
 }
 

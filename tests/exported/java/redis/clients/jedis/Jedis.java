@@ -208,6 +208,34 @@ public class Jedis implements AutoCloseable {
     return texts("ZRANGE", key, "" + start, "" + stop);
   }
 
+  /** Blocks until nothing is subscribed to any longer. */
+  public void subscribe(JedisPubSub subscriptions, String... channels) {
+    subscriptions.proceed(this, "SUBSCRIBE", channels);
+  }
+
+  /** The same for patterns. */
+  public void psubscribe(JedisPubSub subscriptions, String... patterns) {
+    subscriptions.proceed(this, "PSUBSCRIBE", patterns);
+  }
+
+  /** Sends a command; what it causes comes as a push. */
+  void push(String command, String... arguments) {
+    try {
+      send(command, arguments);
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
+    }
+  }
+
+  /** The next push. */
+  List<?> pushed() {
+    try {
+      return (List<?>) SafeEncoder.encodeObject(read());
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
+    }
+  }
+
   private static String[] with(String[] rest, String... first) {
     List<String> all = new ArrayList<>(List.of(first));
     all.addAll(List.of(rest));
@@ -233,15 +261,7 @@ public class Jedis implements AutoCloseable {
 
   private Object sent(String command, String... arguments) {
     try {
-      ByteArrayOutputStream out = new ByteArrayOutputStream();
-      out.write(SafeEncoder.encode("*" + (arguments.length + 1) + "\r\n"));
-      for (String word : with(arguments, command)) {
-        byte[] bytes = SafeEncoder.encode(word);
-        out.write(SafeEncoder.encode("$" + bytes.length + "\r\n"));
-        out.write(bytes);
-        out.write(SafeEncoder.encode("\r\n"));
-      }
-      out.writeTo(socket.getOutputStream());
+      send(command, arguments);
       Object reply = read();
       if (reply instanceof JedisDataException error) {
         throw error;
@@ -250,6 +270,18 @@ public class Jedis implements AutoCloseable {
     } catch (IOException error) {
       throw new UncheckedIOException(error);
     }
+  }
+
+  private void send(String command, String... arguments) throws IOException {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    out.write(SafeEncoder.encode("*" + (arguments.length + 1) + "\r\n"));
+    for (String word : with(arguments, command)) {
+      byte[] bytes = SafeEncoder.encode(word);
+      out.write(SafeEncoder.encode("$" + bytes.length + "\r\n"));
+      out.write(bytes);
+      out.write(SafeEncoder.encode("\r\n"));
+    }
+    out.writeTo(socket.getOutputStream());
   }
 
   private Object read() throws IOException {
