@@ -25,3 +25,23 @@ globalThis.exportText = async (text, format, holds) => {
     return [undefined, String(why)];
   }
 };
+
+/** Saves an SVG as a PNG of twice its size. */
+globalThis.savePng = async (svg, name) => {
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  // No browser draws on more than so many pixels in one direction.
+  const scale = Math.min(2, 16000 / image.height, 16000 / image.width);
+  [canvas.width, canvas.height] = [image.width * scale, image.height * scale];
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(image.src);
+  const png = await new Promise((drawn) => canvas.toBlob(drawn));
+  if (!png) throw new Error("too large");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(png);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+};

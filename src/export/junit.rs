@@ -67,6 +67,7 @@ const TABLES: Tables = Tables {
         ],
         start_asking: "\"{server}\"",
         hear: "{me}.hears(); // {name}",
+        withdraw: "{me}.withdraws(\"{server}\"); // {name}",
         listen: "{me}.waitsForAMessage(¦{label}¦{channel}¦);",
         told: [
             "{me}.isTold(¦{label}¦{reply}¦);",

@@ -1,5 +1,7 @@
 //! How long lines are broken: on one line where it fits, else in the way of the language's formatter.
 
+use super::words::wrapped;
+
 /// A piece of code that may be broken between its items.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
@@ -125,6 +127,10 @@ pub(super) fn laid_out(
     let stays_together = style == Style::Black && (is_call || code.items.len() == 1);
     if stays_together && !code.is_long() && fits(&together, deeper) {
         out.push_str(&format!("\n{}{together}", " ".repeat(deeper)));
+    } else if style == Style::Rustfmt && is_filled(code) {
+        for line in wrapped(&together, width - deeper) {
+            out.push_str(&format!("\n{}{line}", " ".repeat(deeper)));
+        }
     } else {
         for (place, item) in code.items.iter().enumerate() {
             let is_last = place + 1 == code.items.len();
@@ -189,6 +195,12 @@ fn assigned(open: &str) -> Option<(&str, &str)> {
 
 /// How long rustfmt lets arguments, and whole chains of calls, become on one line.
 const SHORT: usize = 60;
+
+/// Whether rustfmt fills lines with what a macro is given, for it is short.
+fn is_filled(code: &Code) -> bool {
+    let is_short = |item: &Code| item.flat().chars().count() <= 10;
+    code.open.ends_with("!(") && code.items.iter().all(is_short)
+}
 
 /// Whether rustfmt leaves this on one line, if it fits.
 fn is_short(code: &Code) -> bool {

@@ -69,6 +69,7 @@ const TABLES: Tables = Tables {
         ],
         start_asking: "waits_at_{server}",
         hear: "{me}.hears()  # {name}",
+        withdraw: "{me}.withdraws(end_wait_at_{server})  # {name}",
         listen: "{me}.waits_for_a_message(¦{label}¦{channel}¦)",
         told: [
             "{me}.is_told(¦{label}¦{reply}¦)",

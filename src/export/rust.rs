@@ -74,6 +74,7 @@ const TABLES: Tables = Tables {
         ],
         start_asking: "\"{server}\"",
         hear: "{me}.hears().await; // {name}",
+        withdraw: "{me}.withdraws(\"{server}\").await; // {name}",
         listen: "{me}.waits_for_a_message(¦{label}¦{channel}¦).await;",
         told: [
             "{me}.is_told(¦{label}¦{reply}¦).await;",

@@ -58,6 +58,7 @@ const TABLES: Tables = Tables {
         ],
         start_asking: "{server}",
         hear: "await {me}.hears(); // {name}",
+        withdraw: "await {me}.withdraws(\"{server}\"); // {name}",
         listen: "await {me}.waitsForAMessage(¦{label}¦{channel}¦);",
         told: [
             "{me}.isTold(¦{label}¦{reply}¦);",

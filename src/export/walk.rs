@@ -118,6 +118,8 @@ pub(super) struct Phrases {
     pub start_asking: &'static str,
     /// The reply to what has waited comes: `{name}`.
     pub hear: &'static str,
+    /// What waits at `{server}` is given up: `{name}`.
+    pub withdraw: &'static str,
     /// The client waits for a message of `{channel}`.
     pub listen: &'static str,
     /// The next request is answered with `{reply}`; and so is whichever it is.
@@ -539,6 +541,7 @@ impl<'p, 'a> Walk<'p, 'a> {
             "waits" => !self.options.holds && plan.looks(|act| matches!(act, Move::Listen(..))),
             "told" => plan.looks(|act| matches!(act, Move::Told(..))),
             "starts" => plan.waits(),
+            "withdraws" => plan.looks(|act| matches!(act, Move::Withdraw(..))),
             "starts_steps" => plan.looks(|act| matches!(act, Move::Start(..))),
             "starts_in_redis" => plan.looks(|act| {
                 matches!(
@@ -1083,6 +1086,11 @@ impl<'p, 'a> Walk<'p, 'a> {
                 return language.ask(self, indent, &asked);
             }
             Move::Hear(what) => (phrases.hear, self.label(what, "")),
+            Move::Withdraw(what, at) => {
+                let mut words = self.label(what, "");
+                words.push(("server", self.waits_at(*at)));
+                (phrases.withdraw, words)
+            }
             Move::Listen(..) if self.options.holds => return,
             Move::Listen(label, channel) => {
                 let mut words = self.label(label, "");
@@ -1126,6 +1134,11 @@ impl<'p, 'a> Walk<'p, 'a> {
                 }
                 let now = clock(format!("SET timestamp = {}", seconds(now.unsigned_abs())));
                 (phrases.database_clock, vec![("statement", now)])
+            }
+            Move::LockWaitTimeout(variable) => {
+                self.remark(indent, "So the database gives up after three seconds, whatever time the schedule lets pass.");
+                let statement = language.text(format!("SET {variable} = 3").as_bytes());
+                (phrases.database_clock, vec![("statement", statement)])
             }
             Move::Wipe(key) => (phrases.wipe, is_there(key)),
             Move::Crash => (phrases.crash, Vec::new()),

@@ -434,14 +434,14 @@ pub fn save_file(name: &str, text: &str) -> bool {
 
 #[wasm_bindgen]
 extern "C" {
-    /// `picture.js` has it.
-    #[wasm_bindgen(catch, js_name = savePicture)]
-    fn picture_as_file(name: &str) -> Result<js_sys::Promise, JsValue>;
+    /// `export.js` has it.
+    #[wasm_bindgen(catch, js_name = savePng)]
+    fn png_as_file(svg: &str, name: &str) -> Result<js_sys::Promise, JsValue>;
 }
 
-/// Hands the picture, as it stands on the page, to the browser as a file to save: an SVG or a PNG, as the name ends.
-pub fn save_picture(name: String, saved: impl FnOnce(bool) + 'static) {
-    match picture_as_file(&name) {
+/// Hands a picture in SVG to the browser as a PNG to save.
+pub fn save_png(svg: &str, name: &str, saved: impl FnOnce(bool) + 'static) {
+    match png_as_file(svg, name) {
         Ok(promise) => when_settled(promise, Box::new(move |value| saved(value.is_some()))),
         Err(_) => saved(false),
     }

@@ -99,7 +99,7 @@ pub struct Desk {
     pub seeking: RwSignal<Seeking>,
     /// The walk that is under way.
     pub guide: RwSignal<Option<Guide>>,
-    /// Whether the picture is drawn beyond what is seen, for a file or for print.
+    /// Whether the picture is drawn beyond what is seen, for print.
     pub whole: RwSignal<bool>,
     /// The scenarios that are kept under names, as this page last read or wrote them in the browser.
     pub shelf: RwSignal<Vec<Branch>>,

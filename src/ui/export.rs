@@ -1,4 +1,4 @@
-//! The scenario as something else: a picture, a diagram or a remark for a review; and a test for real servers, or a model, which a
+//! The scenario as something else: a diagram or a remark for a review; and the picture, a test for real servers, or a model, which a
 //! program of its own writes, for the page has no room for all those printers.
 
 use super::view::*;
@@ -17,9 +17,6 @@ const OTHERS: [(&str, &str); 3] = [
     (".png", "Picture (PNG)"),
     (".html", "Frame for an article (iframe)"),
 ];
-
-/// The most actions whose picture is saved whole; of a longer schedule the stretch that is seen is saved.
-const MOST_ACTIONS: usize = 1000;
 
 /// What stands in the dialog under the link.
 pub fn view(desk: Desk) -> AnyView {
@@ -155,19 +152,16 @@ fn own_text(session: &Session, format: Format) -> Option<String> {
     }
 }
 
-/// Draws the whole picture and hands it to the browser as a file.
+/// The picture in the colours that its reader prefers, as the other program writes it; a PNG is drawn from that.
 fn save_picture(desk: Desk, name: String) {
-    desk.whole
-        .set(desk.look(|session| session.timeline().len() <= MOST_ACTIONS));
-    request_animation_frame(move || {
-        request_animation_frame(move || {
-            browser::save_picture(name.clone(), move |saved| {
-                desk.whole.set(false);
-                match saved {
-                    true => desk.say("Saved as ".to_string() + &name),
-                    false => desk.refuse("The browser could not draw the picture as a file"),
-                }
-            });
-        });
-    });
+    let text = desk.look(Session::text);
+    let save = move |svg: Result<String, String>| match svg {
+        Ok(svg) if name.ends_with(".svg") => super::share::save_as(desk, &name, &svg),
+        Ok(svg) => browser::save_png(&svg, &name.clone(), move |saved| match saved {
+            true => desk.say("Saved as ".to_string() + &name),
+            false => desk.refuse("The browser could not draw the picture as a file"),
+        }),
+        Err(why) => desk.refuse(["It cannot be written: ", &why].concat()),
+    };
+    browser::export_text(&text, Format::Svg.name(), false, save);
 }

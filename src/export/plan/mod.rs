@@ -190,6 +190,8 @@ pub(super) enum Move<'a> {
     },
     /// The reply to a request that has waited comes.
     Hear(&'a str),
+    /// What has waited is given up: the client crashes, or the schedule is over.
+    Withdraw(&'a str, Waits),
     /// The client waits for a message of a channel, and none has come.
     Listen(&'a str, Vec<u8>),
     /// The request of the next step is answered by the schedule: no server of the test could.
@@ -222,6 +224,8 @@ pub(super) enum Move<'a> {
         /// Whether the connection has not been told of any time before.
         is_first: bool,
     },
+    /// The connection waits for a lock so long and no longer: the database's variable.
+    LockWaitTimeout(&'static str),
     /// A key is lost.
     Wipe(Key),
     /// Redis is told something by whoever looks after it.
@@ -294,6 +298,8 @@ impl<'a> Plan<'a> {
         for (place, entry) in timeline.entries().iter().enumerate() {
             builder.entry(place, entry)?;
         }
+        builder.withdraw_all();
+        builder.stay_connected();
         let places = builder.places;
         let mut plan = builder.plan;
         plan.link = link::encode(text, reading.schedule.len());

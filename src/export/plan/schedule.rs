@@ -22,7 +22,7 @@ use super::clocks::{
     words_of_requests,
 };
 use super::failures::{asks_for_replicas, sent_to_store, void_transactions, waits_for_replicas};
-use super::{Key, Move, OPERATOR, Part, Plan, Seen};
+use super::{Key, Move, OPERATOR, Part, Plan, Seen, Waits};
 
 pub(super) struct Builder<'a> {
     pub(super) reading: &'a Reading,
@@ -38,8 +38,8 @@ pub(super) struct Builder<'a> {
     pub(super) told: Vec<Option<i64>>,
     /// How each client's own clock goes.
     pub(super) own: Vec<OwnTime>,
-    /// The clients whose request waits, and what it is called.
-    pub(super) blocked: BTreeMap<usize, &'a str>,
+    /// The clients whose request waits, what it is called, and where it waits.
+    pub(super) blocked: BTreeMap<usize, (&'a str, Waits)>,
     /// The clients who have a request under way, and in which place of the schedule they have sent it.
     pub(super) under_way: BTreeMap<usize, usize>,
     /// At which place the connections are behind which each server is, which changes when a replica takes over.
@@ -187,7 +187,9 @@ impl<'a> Builder<'a> {
             Action::Crash { client } => {
                 self.told[client.0] = None;
                 let phrase = format!("{} has crashed", self.setup.clients[client.0].name);
-                self.act(Who::Client(*client), vec![Move::Crash], phrase);
+                let mut moves = self.withdraw(*client);
+                moves.push(Move::Crash);
+                self.act(Who::Client(*client), moves, phrase);
                 self.attempts[client.0].1 = 0;
                 self.under_way.remove(&client.0);
             }

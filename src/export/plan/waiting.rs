@@ -3,7 +3,9 @@
 use crate::export::{Refusal, routine};
 use crate::sim::action::{Action, ClientId, Who};
 use crate::sim::client::protocol::{Argument, Request};
+use crate::sim::database::{SqlReply, StatementKind};
 use crate::sim::event::{Answer, Event, Fact, Value};
+use crate::sim::world::connection_of;
 use crate::timeline::Entry;
 
 use super::failures::{is_of_server, waits_for_replicas};
@@ -40,9 +42,11 @@ impl<'a> Builder<'a> {
             };
             moves.push(Move::Listen(label, channel));
         } else if !waits_for_replicas(request) {
-            self.is_answered_later(place, who)?;
-            moves.push(Move::Start(label, self.where_it_waits(request)));
-            self.blocked.insert(client.0, label);
+            let at = self.where_it_waits(request);
+            let answer = self.is_answered_later(place, who)?;
+            moves.extend(times_out_soon(request, answer));
+            moves.push(Move::Start(label, at));
+            self.blocked.insert(client.0, (label, at));
         }
         if !moves.is_empty() {
             self.act(who, moves, format!("{name} waits at {label}"));
@@ -62,13 +66,15 @@ impl<'a> Builder<'a> {
         let world = self.timeline.moment(place).world;
         let request = with_values(request, &world.clients[client.0].variables);
         let mut moves = self.catch_up(who, &request);
+        let at = self.where_it_waits(&request);
+        moves.extend(times_out_soon(&request, answer));
         moves.push(Move::StartAsking {
             source,
-            at: self.where_it_waits(&request),
-            shape: routine::shape_of(answer),
+            at,
+            shape: answer.map_or_else(|| shape_unheard(&request), routine::shape_of),
             request,
         });
-        self.blocked.insert(client.0, source);
+        self.blocked.insert(client.0, (source, at));
         let name = &self.setup.clients[client.0].name;
         self.act(who, moves, format!("{name} waits"));
         Ok(())
@@ -84,8 +90,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The answer that a request that waits gets later on, through what somebody else does.
-    pub(super) fn is_answered_later(&self, place: usize, who: Who) -> Result<&'a Answer, Refusal> {
+    /// The answer that a request that waits gets later on; `None` where its client crashes before, or the schedule is over.
+    pub(super) fn is_answered_later(
+        &self,
+        place: usize,
+        who: Who,
+    ) -> Result<Option<&'a Answer>, Refusal> {
         for entry in &self.timeline.entries()[place + 1..] {
             if matches!(entry.action, Action::Crash { client } if Who::Client(client) == who) {
                 break;
@@ -106,17 +116,50 @@ impl<'a> Builder<'a> {
                 Some(_) if is_of_server(&entry.action) => {
                     return self.refused(place, "this waits until a server crashes or another takes over, which no server of a test does");
                 }
-                Some(_) if takes_time => {
+                Some(answer) if takes_time && !is_lock_wait_timeout(answer) => {
                     return self.refused(
                         place,
                         "this waits until its time is over, and a real server takes that long",
                     );
                 }
-                Some(answer) => return Ok(answer),
+                Some(answer) => return Ok(Some(answer)),
                 None => {}
             }
         }
-        self.refused(place, "this waits, and nobody ends it")
+        Ok(None)
+    }
+
+    /// What of a client waits is given up, if anything does.
+    pub(super) fn withdraw(&mut self, client: ClientId) -> Vec<Move<'a>> {
+        let waits = self.blocked.remove(&client.0);
+        waits
+            .map(|(what, at)| Move::Withdraw(what, at))
+            .into_iter()
+            .collect()
+    }
+
+    /// The schedule is over, and so is whatever waits.
+    pub(super) fn withdraw_all(&mut self) {
+        let blocked: Vec<usize> = self.blocked.keys().copied().collect();
+        for client in blocked {
+            let phrase = format!("{} waits no longer", self.setup.clients[client].name);
+            let moves = self.withdraw(ClientId(client));
+            self.act(Who::Client(ClientId(client)), moves, phrase);
+        }
+    }
+
+    /// Whoever has begun something that others could wait for stays connected until all is done.
+    pub(super) fn stay_connected(&mut self) {
+        let world = self.timeline.moment(self.timeline.len()).world;
+        for (client, declaration) in self.setup.clients.iter().enumerate() {
+            let who = Who::Client(ClientId(client));
+            let is_last = self.last.as_ref().is_some_and(|(last, _)| *last == who);
+            if !is_last && world.database.keeps_locks(connection_of(who)) {
+                let remark = "Until here the connection keeps what was begun on it.";
+                let phrase = format!("{} is done", declaration.name);
+                self.act(who, vec![Move::Remark(remark.to_owned())], phrase);
+            }
+        }
     }
 
     /// The replies that come to others by what somebody has done.
@@ -131,7 +174,7 @@ impl<'a> Builder<'a> {
             else {
                 continue;
             };
-            let Some(what) = self.blocked.remove(&client.0) else {
+            let Some((what, _)) = self.blocked.remove(&client.0) else {
                 continue;
             };
             let name = &self.setup.clients[client.0].name;
@@ -263,5 +306,35 @@ impl<'a> Builder<'a> {
         });
         let mut words = words.map(str::to_ascii_lowercase);
         words.any(|word| REMEMBERED.contains(&word.as_str()))
+    }
+}
+
+/// Whether the database has given up waiting for a lock.
+fn is_lock_wait_timeout(answer: &Answer) -> bool {
+    matches!(answer, Answer::Database(SqlReply::Error(error)) if error.to_string().starts_with("ERROR 1205 "))
+}
+
+/// Where a wait for a lock lasts until its time is over, that time is made short.
+fn times_out_soon<'a>(request: &Request, answer: Option<&Answer>) -> Option<Move<'a>> {
+    use StatementKind::{Delete, Insert, Replace, Select, Update};
+    let is_of_rows = matches!(request, Request::Database(Ok(statement))
+        if matches!(statement.kind(), Select | Insert | Replace | Update | Delete));
+    let variable = match is_of_rows {
+        true => "innodb_lock_wait_timeout",
+        false => "lock_wait_timeout",
+    };
+    answer
+        .is_some_and(is_lock_wait_timeout)
+        .then_some(Move::LockWaitTimeout(variable))
+}
+
+/// What the reply to a request is like that nobody ever hears.
+fn shape_unheard(request: &Request) -> routine::Shape {
+    match request {
+        Request::Database(Ok(statement)) if statement.kind() == StatementKind::Select => {
+            routine::Shape::Rows
+        }
+        Request::Database(_) => routine::Shape::Affected,
+        _ => routine::Shape::Plain,
     }
 }

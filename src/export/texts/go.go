@@ -896,6 +896,32 @@ func (c *client) hears() {
 }
 
 %end
+%if withdraws
+// withdraws waits no longer: the server gives the request up, and nobody hears of it.
+func (c *client) withdraws(server string) {
+%if holds
+	if c.what == "" {
+		return
+	}
+%end
+	operator := newClient(c.t, "operator", &notes{})
+	defer operator.close()
+%if starts_in_mysql
+	if server == "mysql" {
+		operator.update(fmt.Sprintf("KILL QUERY %v", c.numbers[server]))
+	}
+%end
+%if starts_in_redis
+%each
+	if server == "{{server}}" {
+		operator.{{server}}("CLIENT", "UNBLOCK", c.numbers[server], "ERROR")
+	}
+%end
+%end
+	<-c.answer
+}
+
+%end
 // note sends a request, and notes the reply.
 func (c *client) note(what string, request func(c *client) any) any {
 	reply := request(c)

@@ -903,6 +903,32 @@ class {{class}} {
       what = null;
     }
 %end
+%if withdraws
+
+    /** Waits no longer: the server gives the request up, and nobody hears of it. */
+    void withdraws(String server) throws Exception {
+      if (what == null) {
+        return;
+      }
+      String number = String.valueOf(numbers.get(server));
+      try (Client operator = new Client("operator")) {
+%if starts_in_mysql
+        if (server.equals("mysql")) {
+          update(operator.mysql, "KILL QUERY " + number);
+        }
+%end
+%if starts_in_redis
+%each
+        if (server.equals("{{server}}")) {
+          command(operator.{{server}}, "CLIENT", "UNBLOCK", number, "ERROR");
+        }
+%end
+%end
+      }
+      answer = null;
+      what = null;
+    }
+%end
 %if routines
 
     /** Begins an attempt, and has its first request ready. */

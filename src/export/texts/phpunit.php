@@ -155,6 +155,7 @@ final class Client
 %if starts
     private ?string $what = null;
     private ?Answer $answer = null;
+    private int $number = 0;
 %end
 
     public function __construct(private string $name, public array &$seen)
@@ -479,7 +480,7 @@ final class Client
     /** Sends a request from a process of its own, and sees that it waits. */
     public function startsAsking(string $what, string $server, callable $request): void
     {
-        $number = $this->connectionNumber($server);
+        $this->number = $this->connectionNumber($server);
         $this->what = $what;
 %if store
         $this->answer = new Answer(fn () => $this->replyTo($request));
@@ -491,11 +492,11 @@ final class Client
         $observer = new Client('observer', $seen);
         $deadline = microtime(true) + 10;
 %if holds
-        while (!$this->answer->hasCome() && !$observer->seesWaiting($server, $number)) {
+        while (!$this->answer->isThere(0.05) && !$observer->seesWaiting($server, $this->number)) {
 %end
 %if !holds
-        while (!$observer->seesWaiting($server, $number)) {
-            TestCase::assertFalse($this->answer->hasCome(), "{$what} does not wait");
+        while (!$observer->seesWaiting($server, $this->number)) {
+            TestCase::assertFalse($this->answer->isThere(0.05), "{$what} does not wait");
 %end
             TestCase::assertLessThan($deadline, microtime(true), "{$what} neither waits nor ends");
         }
@@ -560,6 +561,36 @@ final class Client
 %if !routines
         $this->note($this->what, fn () => $this->answer->get());
 %end
+        $this->answer = null;
+        $this->what = null;
+    }
+%end
+%if withdraws
+
+    /** Waits no longer: the server gives the request up, and nobody hears of it. */
+    public function withdraws(string $server): void
+    {
+%if holds
+        if ($this->what === null) {
+            return;
+        }
+%end
+        $seen = [];
+        $operator = new Client('operator', $seen);
+%if starts_in_mysql starts_in_redis
+        match ($server) {
+            'mysql' => $operator->mysql->exec("KILL QUERY {$this->number}"),
+            default => $operator->{$server}->rawCommand('CLIENT', 'UNBLOCK', $this->number, 'ERROR'),
+        };
+%end
+%if starts_in_mysql !starts_in_redis
+        $operator->{$server}->exec("KILL QUERY {$this->number}");
+%end
+%if starts_in_redis !starts_in_mysql
+        $operator->{$server}->rawCommand('CLIENT', 'UNBLOCK', $this->number, 'ERROR');
+%end
+        $operator->close();
+        $this->answer->isThere(10);
         $this->answer = null;
         $this->what = null;
     }
@@ -743,22 +774,20 @@ final class Answer
         pcntl_waitpid($this->process, $status);
     }
 
-    /** Whether it has come, or comes within 50 ms. */
-    public function hasCome(): bool
+    /** Whether it is there, or comes within so many seconds. */
+    public function isThere(float $seconds): bool
     {
         $streams = [$this->stream];
         $none = null;
 
-        return stream_select($streams, $none, $none, 0, 50_000) === 1;
+        return stream_select($streams, $none, $none, 0, (int) ($seconds * 1_000_000)) === 1;
     }
 
     /** What has been answered; an error is thrown. */
     public function get(): mixed
     {
-        stream_set_timeout($this->stream, 10);
-        $answer = stream_get_contents($this->stream);
-        TestCase::assertNotSame('', $answer, 'nothing has come');
-        $answer = unserialize($answer);
+        TestCase::assertTrue($this->isThere(10), 'nothing has come');
+        $answer = unserialize(stream_get_contents($this->stream));
 
         return $answer instanceof Throwable ? throw $answer : $answer;
     }

@@ -312,6 +312,23 @@ def waits_at_mysql(client):
     is_waiting = any(f"thread id {number}," in part for part in waiting)
     return is_waiting or ("User lock",) in states
 %end
+%if withdraws starts_in_redis
+%each
+
+
+def end_wait_at_{{server}}(client):
+    with Client("operator", seen=[]) as operator:
+        end = ("CLIENT", "UNBLOCK", client.{{server}}_number, "ERROR")
+        operator.{{server}}.execute_command(*end)
+%end
+%end
+%if withdraws starts_in_mysql
+
+
+def end_wait_at_mysql(client):
+    with Client("operator", seen=[]) as operator:
+        affected_rows(operator.mysql, f"KILL QUERY {client.mysql.thread_id()}")
+%end
 
 
 def error_code(reply):
@@ -580,6 +597,17 @@ class Client:
             return
 %end
         self.reply = self.note(self.what, lambda: self.answer.result(timeout=10))
+        self.thread.shutdown()
+%end
+%if withdraws
+
+    def withdraws(self, end_wait):
+        """Waits no longer: the server gives the request up, and nobody hears of it."""
+%if holds
+        if self.what is None:
+            return
+%end
+        end_wait(self)
         self.thread.shutdown()
 %end
 

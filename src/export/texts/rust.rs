@@ -1367,11 +1367,16 @@ impl Client {
         self.pending = Some((what, answer));
     }
 
-    /// Whether a server has a request of this client waiting.
-    async fn is_waiting(&self, server: &str, operator: &mut Client) -> bool {
+    /// By what a server knows this client's connection.
+    fn number_at(&self, server: &str) -> i64 {
         let mut numbers = self.numbers.iter().rev();
         let number = numbers.find(|(of, _)| *of == server);
-        let number = number.map_or(0, |(_, number)| *number);
+        number.map_or(0, |(_, number)| *number)
+    }
+
+    /// Whether a server has a request of this client waiting.
+    async fn is_waiting(&self, server: &str, operator: &mut Client) -> bool {
+        let number = self.number_at(server);
         let found = match server {
 %if starts_in_redis
 %each
@@ -1420,6 +1425,42 @@ impl Client {
         if let Some((_, waiting)) = &mut self.waiting {
             *waiting = reply;
         }
+%end
+    }
+%end
+%if withdraws
+
+    /// Waits no longer: the server gives the request up, and nobody hears of it.
+    async fn withdraws(&mut self, server: &str) {
+        let Some((_, answer)) = self.pending.take() else {
+            return;
+        };
+        let number = self.number_at(server);
+        let mut operator = Client::new("operator", &self.notes).await;
+        match server {
+%if starts_in_redis
+%each
+            "{{server}}" => operator.{{server}}("CLIENT", ("UNBLOCK", number, "ERROR")).await,
+%end
+%end
+%if starts_in_mysql
+            "mysql" => {
+                let end = format!("KILL QUERY {number}");
+                operator.ask(update(end, ())).await
+            }
+%end
+            _ => Reply::Nil,
+        };
+        operator.close().await;
+        let (asked, _) = answer.await.expect("an answer");
+%if store
+        self.redis = asked.redis;
+%end
+%if database
+        self.mysql = asked.mysql;
+%end
+%if starts_steps
+        self.waiting = None;
 %end
     }
 %end

@@ -584,6 +584,34 @@ class Client {
   }
 
 %end
+%if withdraws
+  /** Waits no longer: the server gives the request up, and nobody hears of it. */
+  async withdraws(server) {
+%if holds
+    if (this.what === undefined) {
+      return;
+    }
+%end
+    const operator = await new Client("operator", []).connect();
+%if starts_in_redis starts_in_mysql
+    if (server === "mysql") {
+      await operator.mysql.query(`KILL QUERY ${this.mysql.threadId}`);
+    } else {
+      const number = this.numbers[server];
+      await operator[server].client("UNBLOCK", number, "ERROR");
+    }
+%end
+%if starts_in_redis !starts_in_mysql
+    await operator[server].client("UNBLOCK", this.numbers[server], "ERROR");
+%end
+%if starts_in_mysql !starts_in_redis
+    await operator[server].query(`KILL QUERY ${this.mysql.threadId}`);
+%end
+    operator.close();
+    await Promise.allSettled([this.answer]);
+  }
+
+%end
   /** Sends a request, and notes the reply. */
   async note(what, request) {
     let reply;

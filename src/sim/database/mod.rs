@@ -253,6 +253,12 @@ impl Database {
             .is_some_and(|session| session.transaction.is_some())
     }
 
+    /// Whether others may have to wait for what the connection has begun: a transaction of several statements, or locks of GET_LOCK.
+    pub fn keeps_locks(&self, connection: ConnectionId) -> bool {
+        let mut named = self.state.named.iter();
+        self.in_transaction(connection) || named.any(|lock| lock.owner == connection)
+    }
+
     /// Whether no connection has anything of its own here, and no value is one of these names.
     pub fn knows_nobody(&self, is_name: &dyn Fn(&[u8]) -> bool) -> bool {
         let state = &self.state;
