@@ -7,7 +7,7 @@ use crate::timeline::Timeline;
 
 use super::request::Call;
 use super::routine::{Routine, Shape};
-use super::walk::{Asker, Asking, Language, argument, names_in};
+use super::walk::{Asker, Asking, Language, argument, call_of, names_in};
 use super::words::sql_with;
 use super::{go, junit, phpunit, python, rust, vitest};
 
@@ -132,7 +132,7 @@ fn as_in_tests(library: Library, call: &Call<'_>, shape: Shape, server: &str) ->
         who: Asking::Protocol,
         redis: server,
     };
-    let written = language.call(call, shape, 0, asker).flat();
+    let written = call_of(language, call, shape, 0, asker).flat();
     let around = [("c.notes.", ""), ("c.", ""), ("$client->", "$")];
     let bare = around
         .into_iter()

@@ -306,40 +306,21 @@ impl Language for Go {
                 items.extend(values.map(|name| leaf(variable(name))));
                 list(format!("{me}.{function}("), items, ")")
             }
-            Call::Charge(order, amount, key) => {
-                let key = key.map_or("nil".to_owned(), |key| argument(self, key));
-                let items = [argument(self, order), argument(self, amount), key];
-                let items = items.into_iter().map(leaf).collect();
-                list(format!("{me}.notes.gateway.charge("), items, ")")
-            }
-            Call::Refund(name) => {
-                let items = vec![leaf(argument(self, name))];
-                list(format!("{me}.notes.gateway.refund("), items, ")")
-            }
-            Call::Subscribe(verb, channel) => {
-                let items = arguments(self, std::slice::from_ref(*channel));
-                list(format!("{me}.inbox.{verb}("), items, ")")
-            }
-            Call::Await(channel) => {
-                let items = arguments(self, std::slice::from_ref(*channel));
-                list(format!("{me}.inbox.message("), items, ")")
-            }
-            Call::Look(lock) => {
-                let items = vec![leaf(argument(self, lock))];
-                list(format!("{me}.clock.look("), items, ")")
-            }
-            Call::Quorum {
-                votes,
-                key,
-                lease,
-                drift,
-            } => {
-                let mut items = vec![leaf(votes.to_string()), leaf(argument(self, key))];
-                items.extend([*lease, drift].map(|number| leaf(self.milliseconds(number))));
-                list(format!("{me}.clock.quorum("), items, ")")
-            }
-            Call::BrokenStatement | Call::Nothing => leaf("nil"),
+            // The walker writes what is the test's own.
+            _ => leaf("nil"),
         }
+    }
+
+    fn own(&self, part: &str, asker: Asker<'_>) -> String {
+        match (part, asker.who) {
+            ("gateway", _) => "c.notes.gateway.".to_owned(),
+            _ => format!("c.{part}."),
+        }
+    }
+
+    fn charge(&self, mut given: Vec<Laid>, key: Option<Laid>) -> (&'static str, Vec<Laid>) {
+        given.push(key.unwrap_or_else(|| leaf("nil")));
+        ("charge", given)
     }
 
     fn ask(&self, walk: &mut Walk<'_, '_>, indent: usize, asked: &Asked<'_>) {

@@ -264,11 +264,7 @@ impl Language for Php {
     }
 
     fn call(&self, call: &Call<'_>, shape: Shape, indent: usize, asker: Asker<'_>) -> Laid {
-        let client = match asker.who {
-            Asking::Protocol => "$client",
-            Asking::Console(me) => me,
-            Asking::SetUp => "$this->operator",
-        };
+        let client = client_of(asker);
         let redis = format!("{client}->{}", asker.redis);
         let leaves = |texts: Vec<String>| texts.into_iter().map(leaf).collect::<Vec<_>>();
         let raw = |name: &str, given: Vec<String>| {
@@ -357,35 +353,16 @@ impl Language for Php {
                 items.extend(values_of(statement).map(leaf));
                 list(format!("{client}->{function}("), items, ")")
             }
-            Call::Charge(order, amount, key) => {
-                let mut items = vec![leaf(argument(order)), leaf(argument(amount))];
-                items.extend(key.map(|key| leaf(argument(key))));
-                list("$gateway->charge(", items, ")")
-            }
-            Call::Refund(name) => list("$gateway->refund(", vec![leaf(argument(name))], ")"),
-            Call::Subscribe(verb, channel) => {
-                let items = vec![leaf(argument(channel))];
-                list(format!("{client}->inbox->{verb}("), items, ")")
-            }
-            Call::Await(channel) => {
-                let items = vec![leaf(argument(channel))];
-                list(format!("{client}->inbox->message("), items, ")")
-            }
-            Call::Look(lock) => {
-                let items = vec![leaf(argument(lock))];
-                list(format!("{client}->clock->look("), items, ")")
-            }
-            Call::Quorum {
-                votes,
-                key,
-                lease,
-                drift,
-            } => {
-                let mut items = vec![leaf(votes.to_string())];
-                items.extend([*key, *lease, drift].map(|one| leaf(argument(one))));
-                list(format!("{client}->clock->quorum("), items, ")")
-            }
-            Call::BrokenStatement | Call::Nothing => leaf("null"),
+            // The walker writes what is the test's own.
+            _ => leaf("null"),
+        }
+    }
+
+    fn own(&self, part: &str, asker: Asker<'_>) -> String {
+        let client = client_of(asker);
+        match part {
+            "gateway" => "$gateway->".to_owned(),
+            part => format!("{client}->{part}->"),
         }
     }
 
@@ -534,6 +511,15 @@ impl Language for Php {
         };
         let items = vec![leaf(proof.holds), leaf(text(message.as_bytes()))];
         walk.code(indent, &list(assertion, items, ");"));
+    }
+}
+
+/// Who sends a request.
+fn client_of(asker: Asker<'_>) -> &str {
+    match asker.who {
+        Asking::Protocol => "$client",
+        Asking::Console(me) => me,
+        Asking::SetUp => "$this->operator",
     }
 }
 

@@ -304,8 +304,27 @@ pub(super) trait Language {
 
     /// The script's source, and its digest.
     fn script_name(&self, name: &str, as_digest: bool) -> String;
-    /// The call that sends a request.
+    /// The call that sends a request to a server.
     fn call(&self, call: &Call<'_>, shape: Shape, indent: usize, asker: Asker<'_>) -> Laid;
+    /// What stands before a method of the test's own `gateway`, `clock` or `inbox`.
+    fn own(&self, part: &str, asker: Asker<'_>) -> String {
+        match part {
+            "inbox" => format!("{}.", asker.inbox()),
+            part => format!("{part}."),
+        }
+    }
+    /// The method that charges a card, and what it is given; with a key it charges once.
+    fn charge(&self, given: Vec<Laid>, key: Option<Laid>) -> (&'static str, Vec<Laid>) {
+        ("charge", given.into_iter().chain(key).collect())
+    }
+    /// An argument of such a method, whatever it is.
+    fn given_to_own(&self, word: &Argument) -> Laid {
+        leaf(argument(self, word))
+    }
+    /// An argument of such a method that is a text: the name of a lock or of a channel.
+    fn word(&self, word: &Argument) -> Laid {
+        self.given_to_own(word)
+    }
     /// What somebody types at a console.
     fn ask(&self, walk: &mut Walk<'_, '_>, indent: usize, asked: &Asked<'_>);
     /// A request that has been under way comes to its server, where the protocol's own request cannot be sent so late; whether
@@ -871,7 +890,7 @@ impl<'p, 'a> Walk<'p, 'a> {
         };
         let request = names::with_scripts(request, self.plan);
         let call = Call::of(&request);
-        self.language.call(&call, shape, indent, asker)
+        call_of(self.language, &call, shape, indent, asker)
     }
 
     /// What the protocol is handed of Redis servers, by their names.
@@ -1489,13 +1508,49 @@ fn condition(language: &dyn Language, test: &Test<'_>) -> String {
 }
 
 /// An argument of a request; a number is written as one.
-pub(super) fn argument(language: &dyn Language, argument: &Argument) -> String {
+pub(super) fn argument(language: &(impl Language + ?Sized), argument: &Argument) -> String {
     match argument {
         Argument::Literal(literal) => plain_number(literal)
             .map_or_else(|| language.text(literal), |number| number.to_string()),
         Argument::Variable(name) => language.variable(name),
         Argument::ScriptSource(name) => language.script_name(name, false),
         Argument::ScriptSha(name) => language.script_name(name, true),
+    }
+}
+
+/// The call for a request: one of a server, or of what the test has itself.
+pub(super) fn call_of(
+    language: &dyn Language,
+    call: &Call<'_>,
+    shape: Shape,
+    indent: usize,
+    asker: Asker<'_>,
+) -> Laid {
+    let method = |part: &str, name: &str, given: Vec<Laid>| {
+        list(format!("{}{name}(", language.own(part, asker)), given, ")")
+    };
+    match call {
+        Call::Charge(order, amount, key) => {
+            let given = [order, amount].map(|word| language.given_to_own(word));
+            let key = key.map(|key| language.given_to_own(key));
+            let (name, given) = language.charge(given.into(), key);
+            method("gateway", name, given)
+        }
+        Call::Refund(name) => method("gateway", "refund", vec![language.given_to_own(name)]),
+        Call::Subscribe(verb, channel) => method("inbox", verb, vec![language.word(channel)]),
+        Call::Await(channel) => method("inbox", "message", vec![language.word(channel)]),
+        Call::Look(lock) => method("clock", "look", vec![language.word(lock)]),
+        Call::Quorum {
+            votes,
+            key,
+            lease,
+            drift,
+        } => {
+            let mut given = vec![leaf(votes.to_string()), language.word(key)];
+            given.extend([*lease, drift].map(|number| leaf(language.milliseconds(number))));
+            method("clock", "quorum", given)
+        }
+        _ => language.call(call, shape, indent, asker),
     }
 }
 
