@@ -54,6 +54,20 @@ fn is_too_long(reply: &Reply) -> bool {
     matches!(reply, Reply::Error(text) if text.contains("the playground's"))
 }
 
+/// Whether what a script gives depends on where its tables and functions lie in memory, as
+/// `string.find(tostring(f), 'b')` does: Redis answers otherwise where others lie before them, or another Redis does.
+fn depends_on_addresses(client: &mut Client, text: &str) -> bool {
+    let first = theirs(client, text);
+    let other = Server::start("lua-elsewhere").unwrap();
+    if theirs(&mut other.connect().unwrap(), text) != first {
+        return true;
+    }
+    (1..40).any(|more| {
+        let before = "{}, ".repeat(more);
+        theirs(client, &format!("local before = {{{before}}} {text}")) != first
+    })
+}
+
 fn differs(client: &mut Client, parts: &[String]) -> bool {
     let text = scripts::text(parts);
     let ours = ours(&text);
@@ -127,7 +141,8 @@ fn random_scripts_give_what_redis_gives() {
     let first = number_from("LATCHKEY_DIFFERENTIAL_SEED").unwrap_or(1);
     let report = std::env::var("LATCHKEY_DIFFERENTIAL_REPORT").is_ok();
     let end = Instant::now() + Duration::from_secs(seconds);
-    let (mut count, mut results, mut differences, mut too_long) = (0, 0, 0, 0);
+    let (mut count, mut results, mut differences) = (0, 0, 0);
+    let (mut too_long, mut addresses) = (0, 0);
     while Instant::now() < end && count < most {
         let parts = scripts::script(first + count);
         let text = scripts::text(&parts);
@@ -141,7 +156,10 @@ fn random_scripts_give_what_redis_gives() {
         if let Reply::Array(items) = &theirs {
             results += items.len();
         }
-        if ours != theirs && without_signs_of_nan(&ours) != without_signs_of_nan(&theirs) {
+        let equal = ours == theirs || without_signs_of_nan(&ours) == without_signs_of_nan(&theirs);
+        if !equal && depends_on_addresses(&mut client, &text) {
+            addresses += 1;
+        } else if !equal {
             differences += 1;
             let shortest = shorten(&mut client, parts);
             let text = scripts::text(&shortest);
@@ -160,7 +178,8 @@ fn random_scripts_give_what_redis_gives() {
         }
     }
     println!(
-        "{count} scripts with {results} results: {differences} differences, {too_long} too long"
+        "{count} scripts with {results} results: {differences} differences; left out: {too_long} too long, \
+         {addresses} that depend on addresses"
     );
     assert!(results > 0);
 }

@@ -17,7 +17,7 @@ const MATH: &[(&str, Native)] = &[
     ("cosh", |vm| map(vm, libm::cosh)),
     ("cos", |vm| map(vm, libm::cos)),
     ("deg", |vm| map(vm, |x| x / RADIANS_PER_DEGREE)),
-    ("exp", |vm| map(vm, libm::exp)),
+    ("exp", |vm| map(vm, number::exponential)),
     ("floor", |vm| map(vm, f64::floor)),
     ("fmod", |vm| map_two(vm, |x, y| x % y)),
     ("frexp", frexp),

@@ -238,17 +238,28 @@ pub(super) fn power(x: f64, y: f64) -> f64 {
     if x.is_nan() && whole && y % 2.0 != 0.0 && x.is_sign_negative() {
         return f64::NAN;
     }
-    if whole && let Some(result) = whole_power(x, y) {
+    if whole && let Some(result) = whole_power(Double { high: x, low: 0.0 }, y) {
         return result;
     }
     settle(libm::pow(x, y), x, y)
 }
 
+/// A power of e, as exact as C's library gives it for a whole number.
+pub(super) fn exponential(x: f64) -> f64 {
+    let e = Double {
+        high: std::f64::consts::E,
+        low: 1.445_646_891_729_250_2e-16,
+    };
+    let whole = x.floor() == x && x.abs() <= MAX_WHOLE_EXPONENT;
+    let result = if whole { whole_power(e, x) } else { None };
+    result.unwrap_or_else(|| libm::exp(x))
+}
+
 /// A power by repeated squaring with twice the digits of a double; none where these would not hold.
-fn whole_power(x: f64, y: f64) -> Option<f64> {
+fn whole_power(x: Double, y: f64) -> Option<f64> {
     let in_range = |n: f64| (1e-280..1e280).contains(&n.abs());
     let mut exponent = y.abs() as u32;
-    let mut square = Double { high: x, low: 0.0 };
+    let mut square = x;
     let mut result = Double {
         high: 1.0,
         low: 0.0,

@@ -73,17 +73,14 @@ impl Value {
     }
 }
 
-/// Lua 5.1's hash of a string: of a long one only some bytes are looked at.
+/// Lua 5.1's hash of a string; as Redis builds it, every byte of a long one is looked at.
 pub(super) fn hash_bytes(bytes: &[u8]) -> u32 {
     let mut hash = bytes.len() as u32;
-    let step = (bytes.len() >> 5) + 1;
-    let mut at = bytes.len();
-    while at >= step {
+    for byte in bytes.iter().rev() {
         let mixed = (hash << 5)
             .wrapping_add(hash >> 2)
-            .wrapping_add(u32::from(bytes[at - 1]));
+            .wrapping_add(u32::from(*byte));
         hash ^= mixed;
-        at -= step;
     }
     hash
 }
