@@ -12,7 +12,7 @@ use super::limits;
 use super::scan::{Cursor, is_name, is_variable_name, whole_number};
 
 /// The words that begin an SQL statement. `SET` is decided by what follows it.
-pub(super) const STATEMENTS: [&str; 27] = [
+pub(super) const STATEMENTS: [&str; 30] = [
     "SELECT",
     "INSERT",
     "UPDATE",
@@ -40,6 +40,9 @@ pub(super) const STATEMENTS: [&str; 27] = [
     "SHOW",
     "USE",
     "WITH",
+    "PREPARE",
+    "KILL",
+    "XA",
 ];
 
 /// Lua scripts by name.
