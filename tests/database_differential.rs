@@ -3,7 +3,8 @@
 //!
 //! Runs for twenty seconds at most, or for `LATCHKEY_DIFFERENTIAL_SECONDS`; `LATCHKEY_DIFFERENTIAL_SEED`
 //! chooses other sequences. A difference is reduced to the shortest sequence that shows it. Where
-//! mariadbd is missing it says so and passes.
+//! mariadbd is missing it says so and passes. With `LATCHKEY_DIFFERENTIAL_REPORT` set it goes on after a
+//! difference and prints them all.
 #![cfg(unix)]
 // A test that cannot reach its server has failed; there is nobody to hand the error to.
 #![allow(clippy::unwrap_used)]
@@ -55,28 +56,47 @@ fn random_statements_are_answered_as_mariadb_answers_them() {
     };
     let first = number_from("LATCHKEY_DIFFERENTIAL_SEED").unwrap_or(1);
     let end = Instant::now() + Duration::from_secs(seconds);
-    let (mut sequences, mut statements) = (0, 0);
-    let mut replies: BTreeMap<String, usize> = BTreeMap::new();
+    let report = std::env::var("LATCHKEY_DIFFERENTIAL_REPORT").is_ok();
+    let (mut sequences, mut differences) = (0, 0);
+    let mut seen = Seen::default();
     while Instant::now() < end && sequences < most {
         let sequence = Writer::new(first + sequences).sequence();
-        if let Err(difference) = compare(&server, &sequence, &mut replies) {
+        if let Err(difference) = compare(&server, &sequence, &mut seen) {
+            differences += 1;
             let (shortest, difference) = shorten(&server, sequence, difference);
             let text: Vec<String> = shortest
                 .iter()
                 .map(|step| format!("{};", step.sql))
                 .collect();
-            panic!(
+            let message = format!(
                 "seed {}: {difference}\nafter\n{}",
                 first + sequences,
                 text.join("\n")
             );
+            assert!(report, "{message}");
+            println!("{message}\n");
         }
         sequences += 1;
-        statements += sequence.len();
     }
+    let said = match differences {
+        0 => "no difference".to_string(),
+        some => format!("{some} differences"),
+    };
     println!(
-        "{sequences} sequences with {statements} statements: no difference; replies: {replies:?}"
+        "{sequences} sequences with {} statements compared: {said}; replies: {:?}; left out: {:?}",
+        seen.compared, seen.replies, seen.left_out
     );
+}
+
+/// What came up in sequences that both sides have run.
+#[derive(Default)]
+struct Seen {
+    /// Statements whose replies were compared.
+    compared: usize,
+    /// How many of each kind: an error's number, rows, or a write.
+    replies: BTreeMap<String, usize>,
+    /// How many statements were not compared, by the place where the two sides have to differ.
+    left_out: BTreeMap<&'static str, usize>,
 }
 
 #[test]
@@ -113,7 +133,7 @@ fn shorten(server: &Server, sequence: Vec<Step>, difference: String) -> (Vec<Ste
         while at < best.len() && Instant::now() < end {
             let mut shorter = best.clone();
             shorter.drain(at..(at + size).min(best.len()));
-            match compare(server, &shorter, &mut BTreeMap::new()) {
+            match compare(server, &shorter, &mut Seen::default()) {
                 Err(other) => (best, difference) = (shorter, other),
                 Ok(()) => at += size,
             }
@@ -136,11 +156,7 @@ fn fresh(server: &Server) -> Client {
     client
 }
 
-fn compare(
-    server: &Server,
-    sequence: &[Step],
-    replies: &mut BTreeMap<String, usize>,
-) -> Result<(), String> {
+fn compare(server: &Server, sequence: &[Step], seen: &mut Seen) -> Result<(), String> {
     let mut client = fresh(server);
     let mut database = Database::default();
     let mut forgiven_before = false;
@@ -154,18 +170,28 @@ fn compare(
             SqlReply::Rows { .. } => "rows".into(),
             _ => "written".into(),
         };
-        *replies.entry(label).or_default() += 1;
-        if departs(&step.sql, &ours, &theirs) {
+        *seen.replies.entry(label).or_default() += 1;
+        if let Some(place) = departs(&step.sql, &ours, &theirs) {
+            *seen.left_out.entry(place).or_default() += 1;
             return Ok(());
         }
-        let follows = step.sql == "SELECT ROW_COUNT()" && forgiven_before;
-        let is_forgiven = forgiven(&step.sql, &ours, &theirs);
         // ALTER TABLE counts the rows that it has copied, where it has not changed the table in place.
-        forgiven_before = is_forgiven || step.sql.starts_with("ALTER");
-        if !follows && !is_forgiven {
-            check(&step.sql, &ours, &theirs)?;
-            compare_conditions(&mut client, &mut database, step, &ours)?;
+        let follows = step.sql == "SELECT ROW_COUNT()" && forgiven_before;
+        let place = if follows {
+            Some("ROW_COUNT() of a statement that is left out, or of ALTER TABLE")
+        } else if same(&step.sql, &ours, &theirs) {
+            None
+        } else {
+            forgiven(&step.sql, &ours, &theirs)
+        };
+        forgiven_before = (place.is_some() && !follows) || step.sql.starts_with("ALTER");
+        if let Some(place) = place {
+            *seen.left_out.entry(place).or_default() += 1;
+            continue;
         }
+        check(&step.sql, &ours, &theirs)?;
+        compare_conditions(&mut client, &mut database, step, &ours)?;
+        seen.compared += 1;
     }
     let names: Vec<String> = database
         .tables()
@@ -343,7 +369,9 @@ fn bare_definition(text: &str) -> String {
     for line in text.to_ascii_lowercase().lines() {
         let mut line = line
             .replace('\'', "")
-            .replace("current_timestamp()", "current_timestamp");
+            .replace("current_timestamp()", "current_timestamp")
+            // The number behind the last is one that MySQL never has: it stays at the last.
+            .replace("auto_increment=2147483648 ", "auto_increment=2147483647 ");
         if let (Some(at), false) = (line.find("int("), line.contains("tinyint(1)")) {
             let end = line[at..]
                 .find(')')
@@ -363,77 +391,112 @@ fn bare_definition(text: &str) -> String {
     bare
 }
 
+const OVERFLOW: &str =
+    "an overflow where MariaDB works out other parts, or before it looks for rows (1690)";
+const BEFOREHAND: &str = "a lossy comparison in a write, which MariaDB works out beforehand (1292)";
+const BEHIND_NULL: &str = "whether a division behind a NULL is worked out (1365)";
+const REPLACES: &str =
+    "a REPLACE of more rows behind one that took an automatic number and replaced (1062)";
+const LAST_NUMBER: &str = "numbers behind the last of AUTO_INCREMENT (167)";
+const BITS: &str = "bits of a double that is too big (1916)";
+
 /// Where the two sides have to differ, and what follows in the sequence means nothing.
-fn departs(sql: &str, ours: &SqlReply, theirs: &Answer) -> bool {
+fn departs(sql: &str, ours: &SqlReply, theirs: &Answer) -> Option<&'static str> {
     let code = if let Answer::Error { code, .. } = theirs {
         *code
     } else {
         0
     };
-    match ours {
-        // MySQL holds 65 digits, this database 38.
-        SqlReply::Error(error) if error.message.starts_with("DECIMAL value") => true,
+    let place = match (ours, code) {
+        // MySQL holds 65 digits, this database 36.
+        (SqlReply::Error(error), _) if error.message.starts_with("DECIMAL value") => {
+            "DECIMAL of more than 36 digits"
+        }
         // In a statement that writes MySQL refuses what MariaDB works out beforehand.
-        SqlReply::Error(error) if error.code == 1292 && code == 0 => true,
+        (SqlReply::Error(error), 0) if error.code == 1292 => BEFOREHAND,
         // MariaDB leaves out what cannot change a WHERE any more.
-        SqlReply::Error(error) if error.code == 1690 && code == 0 => {
-            sql.contains("WHERE") && matches!(theirs, Answer::Done { affected: 1.., .. })
+        (SqlReply::Error(error), 0) if error.code == 1690 => {
+            let wrote = matches!(theirs, Answer::Done { affected: 1.., .. });
+            return (sql.contains("WHERE") && wrote).then_some(OVERFLOW);
         }
         // Whether a division behind a NULL is worked out is the optimizer's affair.
-        SqlReply::Error(error) if error.code == 1365 && code != 1365 => sql.contains("NULL"),
-        SqlReply::Error(_) => matches!(code, 167 | 1916),
-        _ => match code {
-            1365 => sql.contains("NULL"),
-            // MariaDB has decimals of -0, which UNSIGNED refuses.
-            1264 => sql.contains("MOD") || sql.contains('%'),
-            // A REPLACE that meets rows of its own under several keys.
-            1062 => sql.starts_with("REPLACE"),
-            // MariaDB alone refuses to make bits of a double that is too big.
-            1916 => true,
-            // Numbers behind the last that AUTO_INCREMENT can give.
-            167 => true,
-            _ => false,
-        },
-    }
+        (SqlReply::Error(error), _) if error.code == 1365 && code != 1365 => {
+            return sql.contains("NULL").then_some(BEHIND_NULL);
+        }
+        (_, 167) => LAST_NUMBER,
+        // MariaDB alone refuses to make bits of a double that is too big.
+        (_, 1916) => BITS,
+        (SqlReply::Error(error), 1062) if sql.starts_with("REPLACE") && error.code != 1062 => {
+            REPLACES
+        }
+        (SqlReply::Error(_), _) => return None,
+        (_, 1365) if sql.contains("NULL") => BEHIND_NULL,
+        // MariaDB has decimals of -0, which UNSIGNED refuses.
+        (_, 1264) if sql.contains("MOD") || sql.contains('%') => {
+            "a decimal of -0 in an UNSIGNED column (1264)"
+        }
+        (_, 1062) if sql.starts_with("REPLACE") => REPLACES,
+        _ => return None,
+    };
+    Some(place)
 }
 
 /// Where MariaDB refuses what MySQL does not and no row is changed by either.
-fn forgiven(sql: &str, ours: &SqlReply, theirs: &Answer) -> bool {
+fn forgiven(sql: &str, ours: &SqlReply, theirs: &Answer) -> Option<&'static str> {
     if let (SqlReply::Error(ours), Answer::Done { affected: 0, .. }) = (ours, theirs) {
-        return ours.code == 1690 && sql.contains("WHERE");
+        return (ours.code == 1690 && sql.contains("WHERE")).then_some(OVERFLOW);
     }
     // Parts of a WHERE are tried in an order of MariaDB's own, or not at all.
     if let (SqlReply::Error(ours), Answer::Rows(_)) = (ours, theirs) {
         let left_out = ["WHERE", "LIMIT", " IS NULL", " IS NOT NULL"];
-        return ours.code == 1690 && left_out.iter().any(|part| sql.contains(part));
+        let left_out = left_out.iter().any(|part| sql.contains(part));
+        return (ours.code == 1690 && left_out).then_some(OVERFLOW);
     }
     let Answer::Error { code, message, .. } = theirs else {
-        return false;
+        return None;
     };
     if let SqlReply::Error(ours) = ours {
-        // Where several rows are wrong: MySQL and MariaDB write a row before they read the next, and in
-        // an order that depends on the index that is read.
-        let of_a_row =
-            |code: u16| matches!(code, 1048 | 1062 | 1264 | 1265 | 1366 | 1406 | 3819 | 4025);
-        // What MODIFY cannot convert: as an INSERT would say in MySQL, in words of its own in MariaDB.
-        let converts = |code: u16| matches!(code, 1138 | 1264 | 1265 | 1292 | 1366 | 1406);
-        return matches!(ours.code, 1690 | 1292 | 1365)
-            || (sql.starts_with("ALTER") && converts(ours.code) && converts(*code))
-            || (sql.starts_with("UPDATE") && of_a_row(ours.code) && of_a_row(*code))
-            || (*code == 1364 && sql.contains("DEFAULT"));
+        return forgiven_errors(sql, ours.code, *code);
     }
     let constant = *code == 1690 && !message.contains('`');
     match (ours, code) {
         // MySQL skips a row that INSERT IGNORE may not insert; MariaDB does so with several only.
-        (SqlReply::Affected { changed: 0, .. }, 4025) => sql.starts_with("INSERT IGNORE"),
-        // MariaDB finds SET column = DEFAULT without a default before it looks for rows.
-        (SqlReply::Affected { matched: 0, .. }, 1364) => sql.contains("DEFAULT"),
-        // Likewise a constant that overflows.
-        (SqlReply::Affected { changed: 0, .. }, 1690 | 1292 | 1365) => true,
-        (SqlReply::Rows { rows, .. }, 1690) => {
-            rows.is_empty() || constant || message.contains(" DIV ")
+        (SqlReply::Affected { changed: 0, .. }, 4025) if sql.starts_with("INSERT IGNORE") => {
+            Some("INSERT IGNORE of one row that a check refuses (4025)")
         }
-        _ => false,
+        // MariaDB finds SET column = DEFAULT without a default before it looks for rows.
+        (SqlReply::Affected { matched: 0, .. }, 1364) if sql.contains("DEFAULT") => NO_DEFAULT,
+        // Likewise a constant that overflows.
+        (SqlReply::Affected { changed: 0, .. }, 1690 | 1292 | 1365) => Some(OVERFLOW),
+        (SqlReply::Rows { rows, .. }, 1690)
+            if rows.is_empty() || constant || message.contains(" DIV ") =>
+        {
+            Some(OVERFLOW)
+        }
+        _ => None,
+    }
+}
+
+const NO_DEFAULT: Option<&str> = Some("SET column = DEFAULT without a default (1364)");
+
+/// Where both sides refuse a statement, in other words.
+fn forgiven_errors(sql: &str, ours: u16, theirs: u16) -> Option<&'static str> {
+    // Where several rows are wrong: MySQL and MariaDB write a row before they read the next, and in
+    // an order that depends on the index that is read.
+    let of_a_row =
+        |code: u16| matches!(code, 1048 | 1062 | 1264 | 1265 | 1366 | 1406 | 3819 | 4025);
+    // What MODIFY cannot convert: as an INSERT would say in MySQL, in words of its own in MariaDB.
+    let converts = |code: u16| matches!(code, 1138 | 1264 | 1265 | 1292 | 1366 | 1406);
+    match ours {
+        1690 | 1292 | 1365 => Some("which of two errors is met first"),
+        _ if sql.starts_with("ALTER") && converts(ours) && converts(theirs) => {
+            Some("what MODIFY cannot convert")
+        }
+        _ if sql.starts_with("UPDATE") && of_a_row(ours) && of_a_row(theirs) => {
+            Some("which of several wrong rows is met first")
+        }
+        _ if theirs == 1364 && sql.contains("DEFAULT") => NO_DEFAULT,
+        _ => None,
     }
 }
 

@@ -146,6 +146,41 @@ select distinct q from (select q from j) as d order by q desc;
 select count(*), min(d.q) from (select distinct q from j) d;
 drop table j;
 
+-- Decimals that become strings, doubles between two shortest texts, and what stands behind a NULL
+CREATE TABLE n (id INT PRIMARY KEY, c TEXT, v VARCHAR(30), d DECIMAL(8,2), u DECIMAL(20,0) UNSIGNED, du DOUBLE UNSIGNED, i INT, z INT);
+INSERT INTO n VALUES (1, COALESCE(NULL, IF(false, 12345.678, -1)), IF(false, 12345.678, -1), COALESCE(NULL, IF(false, 12345.678, -1)), 3, 4, NULL, 0);
+SELECT *, CONCAT(COALESCE(NULL, IF(false, 12345.678, -1))), COALESCE(NULL, IF(false, 12345.678, -1)) FROM n;
+UPDATE n SET c = 1/3, v = IF(true, 1.55, 2/3), d = 1/3;
+SELECT c, v, d FROM n;
+UPDATE n SET c = 2.5/3 + 0, v = CONCAT(1/3), d = NULL;
+SELECT c, v, d FROM n;
+SELECT 9/8388608e0, -9/8388608e0, 0.1e0 + 0.2e0, 1e22, 123456789012345678e0, 5e-324, 1.7976931348623157e308;
+UPDATE n SET c = d - d, v = 18446744073709551615e0;
+UPDATE n SET d = 1.5, v = 2e0/3;
+UPDATE n SET c = d - d;
+SELECT c, v FROM n;
+CREATE TABLE w (c CHAR(5), v VARCHAR(8));
+INSERT INTO w VALUES (0.0123456e0, 123456789012e0), (12345.678e0, 12345.678e0), (0.00123456e0, 0.000123456e0), (99999.5e0, 9999999.96e0), (0.1e0+0.2e0, -2e0/3);
+INSERT INTO w VALUES (-1e100, 1);
+INSERT INTO w VALUES (-9223372036854775808e0, 1);
+INSERT INTO w VALUES (-0.00123456e0, 1);
+INSERT IGNORE INTO w VALUES (-9223372036854775808e0, -1e100), (-0.00123456e0, -1.5e100);
+SELECT * FROM w;
+DROP TABLE w;
+SELECT u DIV -1 FROM n;
+SELECT 2 - (du DIV -1.5) FROM n;
+SELECT u DIV 1.5, u % -2, u * -1, u - 5, -u, u / -2, COALESCE(u, 1) DIV -1, (u + 1) DIV -1, -1 DIV u FROM n;
+UPDATE n SET c = MOD(i, 4 DIV z);
+UPDATE n SET c = i % (4 DIV z);
+UPDATE n SET c = i DIV (4 DIV z);
+UPDATE n SET c = MOD(i, 4 / z);
+UPDATE n SET c = d % (4 DIV z);
+UPDATE n SET c = d DIV (4 DIV z);
+UPDATE n SET c = d / (4 DIV z);
+UPDATE n SET c = d + (4 / z);
+UPDATE n SET c = i + (4 DIV z);
+DROP TABLE n;
+
 -- Advisory locks, times, and a fenced write
 SELECT GET_LOCK('app', 5), GET_LOCK('other', 0.5), IS_USED_LOCK('app') = CONNECTION_ID(), IS_FREE_LOCK('app'), RELEASE_LOCK('app'), RELEASE_LOCK('app');
 DO RELEASE_ALL_LOCKS();

@@ -621,6 +621,7 @@ impl Writer {
                 0 => self.value(sort),
                 1 if sort == Sort::Number => format!("{name} {} 1", self.of("+|-")),
                 2 if ignore.is_empty() => "DEFAULT".to_string(),
+                3 if sort == Sort::Text => self.numeric(table, 2),
                 _ => {
                     self.divides = true;
                     let value = self.expression(table, sort);

@@ -4,6 +4,7 @@
 use super::column;
 use super::error::{self, Outcome};
 use super::expression::Scope;
+use super::kind;
 use super::print;
 use super::syntax::{Expression, Operator};
 use super::value::{Double, Number, Value};
@@ -164,7 +165,15 @@ fn whole_division(
     left: Number,
     right: Number,
 ) -> Outcome<Value> {
-    let unsigned = left.is_unsigned() || right.is_unsigned();
+    let columns = match whole {
+        Expression::Binary(_, left, right) => [left, right],
+        _ => return Ok(Value::Null),
+    };
+    let unsigned = left.is_unsigned()
+        || right.is_unsigned()
+        || columns
+            .iter()
+            .any(|column| kind::is_unsigned_column(scope, column));
     let exact = |number: Number| match number {
         Number::Double(double) => column::decimal_of(double),
         other => other.to_decimal(),
@@ -196,7 +205,7 @@ fn decimals(
     };
     let result = match operator {
         Operator::Add => a.add(b),
-        Operator::Subtract => a.add(b.negated()),
+        Operator::Subtract => a.subtract(b),
         Operator::Multiply => a.multiply(b),
         Operator::Divide => a.divide(b),
         _ => a.remainder(b),

@@ -1,6 +1,7 @@
 //! Column types: what a column takes, and what it makes of a value that is stored in it, in
 //! strict mode as MySQL 8 comes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::calendar::DateTime;
@@ -237,7 +238,7 @@ impl ColumnType {
             ColumnType::Varchar(most) => store_text(value, most as usize, false),
             ColumnType::Char(most) => store_text(value, most as usize, true),
             ColumnType::Text(most) => {
-                let text = value.text();
+                let text = stored_text(value, usize::MAX);
                 if text.len() <= most as usize {
                     return kept(text.into_owned().into());
                 }
@@ -375,8 +376,18 @@ fn store_double(value: &Value, unsigned: bool) -> Stored {
     }
 }
 
+/// The value as a column of `most` characters gets it: of a decimal every digit that is held and no other, of a
+/// double as many digits as fit.
+fn stored_text(value: &Value, most: usize) -> Cow<'_, str> {
+    match value {
+        Value::Decimal(number) => number.unrounded().to_string().into(),
+        Value::Double(Double(number)) => value::print_double_within(*number, most).into(),
+        other => other.text(),
+    }
+}
+
 fn store_text(value: &Value, most: usize, pad: bool) -> Stored {
-    let text = value.text();
+    let text = stored_text(value, most);
     let (mut fitting, mut rest) = (text.as_ref(), "");
     if let Some((end, _)) = text.char_indices().nth(most) {
         (fitting, rest) = text.split_at(end);

@@ -63,13 +63,10 @@ impl Decimal {
         Some(Decimal::new(digits, scale))
     }
 
-    /// The same number shown with other digits after the point; none that are held are lost.
+    /// The same number shown with other digits after the point; those that are held stay.
     pub(super) fn shown_with(self, scale: u8) -> Option<Decimal> {
-        if self.held < scale {
-            self.rounded(scale)
-        } else {
-            Some(Decimal { scale, ..self })
-        }
+        let shown = Decimal { scale, ..self };
+        self.rounded(scale).map(|_| shown)
     }
 
     /// Toward zero, to `scale` digits after the point.
@@ -100,11 +97,23 @@ impl Decimal {
         let (left, right, held) = self.aligned(other)?;
         let scale = self.scale.max(other.scale);
         let digits = left.checked_add(right)?;
+        // Where two digits by digit are the same, nothing is held behind the point.
+        let held = if digits == 0 && left != 0 { 0 } else { held };
         Some(Decimal {
             digits,
             held,
             scale,
         })
+    }
+
+    pub(super) fn subtract(self, other: Decimal) -> Option<Decimal> {
+        let difference = self.add(other.negated())?;
+        let held = if difference.digits == 0 {
+            0
+        } else {
+            difference.held
+        };
+        Some(Decimal { held, ..difference })
     }
 
     pub(super) fn negated(self) -> Decimal {
@@ -116,7 +125,11 @@ impl Decimal {
 
     pub(super) fn multiply(self, other: Decimal) -> Option<Decimal> {
         let scale = (self.scale + other.scale).min(MOST_SCALE);
-        let held = self.held + other.held;
+        let mut held = self.held + other.held;
+        // A zero that would have a sign is a bare one.
+        if self.digits * other.digits.signum() == 0 && (self.digits < 0 || other.digits < 0) {
+            held = 0;
+        }
         match self.digits.checked_mul(other.digits) {
             Some(digits) if held <= MOST_SCALE => Some(Decimal {
                 digits,

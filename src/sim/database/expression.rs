@@ -10,7 +10,7 @@ use super::calendar::DateTime;
 use super::collation;
 use super::error::{self, Conditions, Level, Outcome, SqlError};
 use super::function;
-use super::kind;
+use super::kind::{self, Kind};
 use super::lock::NamedLock;
 use super::select;
 use super::state::{Session, View};
@@ -444,7 +444,8 @@ fn or(left: Option<bool>, right: Option<bool>) -> Option<bool> {
     and(left.map(|truth| !truth), right.map(|truth| !truth)).map(|truth| !truth)
 }
 
-fn binary(
+/// One operator on two expressions; `whole` is what they stand in, for its kind and for messages.
+pub(super) fn binary(
     scope: &Scope<'_>,
     whole: &Expression,
     operator: Operator,
@@ -466,18 +467,13 @@ fn binary(
             or(first, second)
         }));
     }
-    let left = evaluate(scope, left)?;
-    // What comes behind a NULL is not worked out, but for these.
-    let both = [
-        Operator::NullSafe,
-        Operator::Add,
-        Operator::Subtract,
-        Operator::Multiply,
-    ];
-    if left.is_null() && !both.contains(&operator) {
+    let (first, second) = (left, right);
+    let left = evaluate(scope, first)?;
+    // What comes behind a NULL is not worked out, but for whole numbers and doubles.
+    if left.is_null() && !works_out_both(scope, whole, operator, [first, second]) {
         return Ok(Value::Null);
     }
-    let right = evaluate(scope, right)?;
+    let right = evaluate(scope, second)?;
     let order = |test: fn(Ordering) -> bool| Ok(boolean(compare(scope, &left, &right)?.map(test)));
     match operator {
         Operator::Equal => order(Ordering::is_eq),
@@ -498,6 +494,26 @@ fn binary(
             Ok(boolean(left.zip(right).map(|(left, right)| left != right)))
         }
         _ => arithmetic::binary(scope, whole, operator, &left, &right),
+    }
+}
+
+fn works_out_both(
+    scope: &Scope<'_>,
+    whole: &Expression,
+    operator: Operator,
+    operands: [&Expression; 2],
+) -> bool {
+    match operator {
+        Operator::NullSafe => true,
+        Operator::WholeDivide => operands
+            .iter()
+            .all(|operand| matches!(kind::of(scope, operand), Kind::Integer | Kind::Unsigned)),
+        Operator::Add
+        | Operator::Subtract
+        | Operator::Multiply
+        | Operator::Divide
+        | Operator::Modulo => !matches!(kind::of(scope, whole), Kind::Decimal(_)),
+        _ => false,
     }
 }
 

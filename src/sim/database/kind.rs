@@ -87,6 +87,33 @@ impl Kind {
     }
 }
 
+/// The column's type, where the expression is a column.
+fn column_type(scope: &Scope<'_>, expression: &Expression) -> Option<ColumnType> {
+    let Expression::Column { table, name } = expression else {
+        return None;
+    };
+    let Ok(Found::Column {
+        scope,
+        source,
+        column,
+    }) = scope.find(table.as_deref(), name, "")
+    else {
+        return None;
+    };
+    let column = scope.sources[source].definition.columns.get(column)?;
+    Some(column.kind)
+}
+
+/// Whether the expression is a column for UNSIGNED numbers that are not whole.
+pub(super) fn is_unsigned_column(scope: &Scope<'_>, expression: &Expression) -> bool {
+    use ColumnType as T;
+    let kind = column_type(scope, expression);
+    matches!(
+        kind,
+        Some(T::Decimal { unsigned: true, .. } | T::Double { unsigned: true })
+    )
+}
+
 fn all<'e>(scope: &Scope<'_>, parts: impl IntoIterator<Item = &'e Expression>) -> Kind {
     parts
         .into_iter()
@@ -134,19 +161,8 @@ pub(super) fn of(scope: &Scope<'_>, expression: &Expression) -> Kind {
             .get(*number)
             .map_or(Kind::Null, Kind::of_value),
         Expression::Column { table, name } => match scope.find(table.as_deref(), name, "") {
-            Ok(Found::Column {
-                scope,
-                source,
-                column,
-            }) => {
-                let definition = scope.sources[source].definition;
-                definition
-                    .columns
-                    .get(column)
-                    .map_or(Kind::Null, |column| Kind::of_column(column.kind))
-            }
             Ok(Found::Alias(alias)) => Kind::of_value(&scope.aliases[alias].1),
-            Err(_) => Kind::Null,
+            _ => column_type(scope, expression).map_or(Kind::Null, Kind::of_column),
         },
         Expression::Inserted(name) => {
             let column = scope.sources.first().and_then(|source| {

@@ -625,7 +625,7 @@ impl Parser<'_> {
 
     fn call(&mut self, word: &str) -> Parsed<Expression> {
         let found = function::named(word);
-        if found.is_none() && !self.is_name() {
+        if found.is_none() && !self.is_name() && !function::is_mysqls(word) {
             return self.fail();
         }
         let name = self.any_word();

@@ -145,6 +145,15 @@ pub(super) struct Examined {
     pub(super) matches: bool,
 }
 
+/// What there was to see at an entry.
+enum Look {
+    Row(Examined),
+    /// The row is deleted, or stands elsewhere by now.
+    Nothing,
+    /// Another holds it.
+    Skipped,
+}
+
 /// What a scan is to do with the rows on its way.
 pub(super) struct Scan<'a> {
     pub(super) alias: &'a str,
@@ -510,7 +519,7 @@ impl Run<'_> {
                 // The search for one row ends where it stands, or stood.
                 ended = interval.point && (path.index == 0 || !deleted);
                 match self.locked_row(table, scan, path, (previous, entry, class), key) {
-                    Ok(Some(row)) => {
+                    Ok(Look::Row(row)) => {
                         matched += usize::from(row.matches);
                         let done = each(self, &row);
                         examined.push(row);
@@ -524,7 +533,9 @@ impl Run<'_> {
                             return Err(stop);
                         }
                     }
-                    Ok(None) => {}
+                    Ok(Look::Nothing) => {}
+                    // The search goes on behind what it skips, to the gap there.
+                    Ok(Look::Skipped) => ended = false,
                     Err(stop) => {
                         self.progress = Some(Progress {
                             scan: number,
@@ -561,7 +572,7 @@ impl Run<'_> {
         Ok(examined)
     }
 
-    /// Locks an entry and its row and looks at the row; none when there is nothing to see.
+    /// Locks an entry and its row and looks at the row.
     fn locked_row(
         &mut self,
         table: &Arc<Table>,
@@ -569,7 +580,7 @@ impl Run<'_> {
         path: &Path,
         (previous, entry, class): (Option<&Key>, &Key, Class),
         key: &Key,
-    ) -> Outcome<Option<Examined>> {
+    ) -> Outcome<Look> {
         let Locking {
             exclusive,
             patience,
@@ -579,10 +590,10 @@ impl Run<'_> {
         if !self.locks_gaps() && scan.semi_consistent && index == 0 && path.identifying.is_empty() {
             // READ COMMITTED: UPDATE waits only for rows that would match as they are committed.
             let Some(values) = self.view().current(table, key) else {
-                return Ok(None);
+                return Ok(Look::Nothing);
             };
             if !self.matches(table, scan, &values)? {
-                return Ok(Some(Examined {
+                return Ok(Look::Row(Examined {
                     key: key.clone(),
                     values,
                     matches: false,
@@ -591,11 +602,11 @@ impl Run<'_> {
         }
         let strength = (exclusive, class);
         if !self.lock_entry(table, index, (previous, entry), strength, patience)? {
-            return Ok(None);
+            return Ok(Look::Skipped);
         }
         let row = Span::Record(key.clone());
         if index > 0 && !self.acquire(table, 0, row, (exclusive, Class::Record), patience)? {
-            return Ok(None);
+            return Ok(Look::Skipped);
         }
         let current = self.view().current(table, key);
         let found = current.filter(|values| table.definition.entry(index, values, key) == *entry);
@@ -611,10 +622,12 @@ impl Run<'_> {
                 *held_by != owner || !matches!(lock.span, Span::Record(_)) || before.contains(lock)
             });
         }
-        Ok(found.map(|values| Examined {
-            key: key.clone(),
-            values,
-            matches,
+        Ok(found.map_or(Look::Nothing, |values| {
+            Look::Row(Examined {
+                key: key.clone(),
+                values,
+                matches,
+            })
         }))
     }
 

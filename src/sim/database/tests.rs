@@ -251,6 +251,14 @@ fn transactions_wait_for_each_other() {
          B: SELECT * FROM t WHERE id = 1 LOCK IN SHARE MODE => waits
          A:disconnect
          B => (1, 10)",
+        // A search that skips a row goes on to the gap behind it.
+        "A: BEGIN => OK
+         A: SELECT * FROM t WHERE id = 2 FOR UPDATE => (2, 20)
+         B: BEGIN => OK
+         B: SELECT * FROM t WHERE id = 2 FOR UPDATE SKIP LOCKED => no rows
+         A: INSERT INTO t VALUES (3, 30) => waits
+         B: COMMIT => OK
+         A => 1 row",
         // Two wait for a duplicate that is rolled back: each then keeps the gap from the other.
         "A: BEGIN => OK
          A: INSERT INTO t VALUES (3, 30) => 1 row

@@ -249,18 +249,46 @@ pub(super) fn number_prefix(text: &str) -> Prefix<'_> {
     }
 }
 
-/// Prints a double as MySQL does: the shortest digits that read back, with an exponent below 1e-15
-/// and from 1e15 on.
+/// Prints a double as MySQL does: the shortest digits that read back, of two that are as near the even
+/// ones, with an exponent below 1e-15 and from 1e15 on.
 pub(super) fn print_double(number: f64) -> String {
     // Zero has no sign.
     let number = number + 0.0;
-    let scientific = format!("{number:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let shortest = format!("{number:e}");
+    let (digits, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
+    // So many digits again: the shortest ones are not even where two are as near.
+    let fraction = digits.trim_start_matches('-').len().saturating_sub(2);
     if (-15..15).contains(&exponent) {
-        format!("{number}")
+        let fraction = (fraction as i32 - exponent).max(0) as usize;
+        format!("{number:.fraction$}")
     } else {
-        format!("{digits}e{exponent}")
+        format!("{number:.fraction$e}")
+    }
+}
+
+/// The text of a double in `most` characters, with as many digits as fit; a longer one where none do.
+pub(super) fn print_double_within(number: f64, most: usize) -> String {
+    let whole = print_double(number);
+    if whole.len() <= most {
+        return whole;
+    }
+    let rounded = |fraction: usize| {
+        format!("{number:.fraction$e}")
+            .parse::<f64>()
+            .unwrap_or(number)
+    };
+    let texts = (1..17).rev().map(rounded);
+    let mut texts = texts.flat_map(|number| [print_double(number), format!("{number:e}")]);
+    if let Some(text) = texts.find(|text| text.len() <= most) {
+        return text;
+    }
+    let one = print_double(rounded(0));
+    if one.len() <= most && !one.contains('e') {
+        one
+    } else {
+        // The room for a point is kept, though none follows a single digit.
+        format!("{:e}.", rounded(0))
     }
 }
 
