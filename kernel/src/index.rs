@@ -3,6 +3,10 @@
 /// Slots of an empty index, as a power of two.
 const FEWEST_SLOTS: u32 = 4;
 
+/// The bits of the place of a slot up to which an index grows fourfold, so that few numbers are put in anew; beyond, where its memory
+/// counts, it doubles.
+const FOURFOLD_BITS: u32 = 24;
+
 /// How many slots are loaded together when all numbers are put in anew, so that they wait for memory at once.
 const TOGETHER: usize = 64;
 
@@ -82,13 +86,12 @@ impl Index {
         (self.count + more) * 4 > self.slots.len() * 3
     }
 
-    /// Makes room for as many again: every number is put in anew by its hash.
+    /// Makes room for as many again, or more: every number is put in anew by its hash.
     pub fn grow(&mut self, hash_of: impl Fn(u32) -> u64) {
-        let size = self.slots.len() * 2;
+        self.bits += if self.bits < FOURFOLD_BITS { 2 } else { 1 };
         // One after the other, so that never both take memory.
         self.slots = Vec::new();
-        self.slots = vec![0; size];
-        self.bits += 1;
+        self.slots = vec![0; 1 << self.bits];
         self.put_all(hash_of);
     }
 

@@ -185,7 +185,7 @@ impl Worlds {
     }
 
     /// One of a world's fields.
-    #[inline]
+    #[inline(always)]
     pub fn field(&self, number: u32, field: usize) -> u32 {
         let slot = self.slots[field];
         (self.record(number)[slot.word as usize] >> slot.shift & slot.mask) as u32
