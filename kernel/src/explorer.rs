@@ -91,6 +91,8 @@ pub struct Explorer {
     pub candidates: Vec<(u32, u32, Cost)>,
     /// The smallest cost of what is looked for.
     pub best: Cost,
+    /// The judge, and what it would have been told, where that alone was not known of the world that [`Explorer::run`] gave back.
+    pub unjudged: Option<(u32, u32)>,
     /// For each effect of which it is known: how it changes a world's words.
     pub(crate) deltas: Vec<u64>,
     pub(crate) known_effects: u32,
@@ -121,6 +123,7 @@ impl Explorer {
             opened: Vec::new(),
             candidates: Vec::new(),
             best: (u32::MAX, u32::MAX),
+            unjudged: None,
             deltas: Vec::new(),
             known_effects: 0,
             words: Vec::new(),
@@ -134,6 +137,8 @@ impl Explorer {
 
     /// Tries every move of the worlds of a turn, the last world first, until there are none, `left` has come to 0, or there are many
     /// candidates to look at. A world that it gives back has moves that are not known; those that are may have been tried.
+    // Within its caller, which the page has built for size, the loop would be built for size too.
+    #[inline(never)]
     pub fn run(
         &mut self,
         known: &Known,
@@ -227,7 +232,11 @@ impl Explorer {
             WIDE => return None,
             _ => {}
         }
-        let judge = known.judge(fields[known.places.judge], known.told(effect))?;
+        let (before, told) = (fields[known.places.judge], known.told(effect));
+        let Some(judge) = known.judge(before, told) else {
+            self.unjudged = Some((before, told));
+            return None;
+        };
         let comes_before =
             chosen.order < arrival.order && u32::from(parent.depth) < self.most_actions;
         if comes_before && self.was_reached(known, arrival, chosen, effect, judge) == Some(true) {
@@ -338,8 +347,13 @@ impl Explorer {
         let (count, start) = (self.worlds.words(), self.words.len());
         let delta = found.effect as usize * count;
         let deltas = &self.deltas[delta..delta + count];
-        for (word, delta) in self.worlds.words_of(parent).iter().zip(deltas) {
-            self.words.push(word ^ delta);
+        let before = self.worlds.words_of(parent);
+        match (before, deltas) {
+            // Most worlds have room in one.
+            ([word], [delta]) => self.words.push(word ^ delta),
+            _ => self
+                .words
+                .extend(before.iter().zip(deltas).map(|(word, delta)| word ^ delta)),
         }
         let after = &mut self.words[start..];
         self.worlds
@@ -435,15 +449,14 @@ impl Explorer {
         let mut made = std::mem::take(&mut self.made);
         let count = self.worlds.words();
         self.worlds.reserve(BATCH);
-        let mut hashes = [0; BATCH];
-        let mut near = [0; BATCH];
+        let (mut hashes, mut near) = ([0; BATCH], [0; BATCH]);
         for ((own, hash), near) in words.chunks_exact(count).zip(&mut hashes).zip(&mut near) {
             *hash = hash_of_words(own);
             *near = self.worlds.touch(*hash);
         }
         let mut touched = 0;
-        for near in &near[..made.len()] {
-            touched ^= self.worlds.touch_record(*near);
+        for (near, hash) in near[..made.len()].iter().zip(&hashes) {
+            touched ^= self.worlds.touch_record(self.worlds.near(*near, *hash));
         }
         std::hint::black_box(touched);
         for ((own, hash), made) in words.chunks_exact(count).zip(&hashes).zip(&made) {

@@ -69,15 +69,17 @@ impl Index {
         }
     }
 
-    /// A load of the slot where a look-up begins, so that several can wait for memory at once: the number there, if it may be the
-    /// one meant, or 0.
+    /// Loads the slot where a look-up begins, and does not look at it: several loads wait for memory at once, as no branch waits for any.
     #[inline]
     pub fn touch(&self, hash: u64) -> u32 {
-        let slot = self.slots[self.begin(hash)];
-        match slot != 0 && self.has_tag(slot, hash) {
-            true => self.number(slot),
-            false => 0,
-        }
+        self.slots[self.begin(hash)]
+    }
+
+    /// The number in a slot that was touched, if it may be the one meant, or 0; without a branch, which could not be foretold.
+    #[inline]
+    pub fn near(&self, slot: u32, hash: u64) -> u32 {
+        let may_be = (slot != 0) & self.has_tag(slot, hash);
+        self.number(slot) & u32::from(may_be).wrapping_neg()
     }
 
     /// Whether there is no room for so many more.

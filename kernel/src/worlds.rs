@@ -160,8 +160,13 @@ impl Worlds {
                 let quarter = (chunk.len() / 4).next_multiple_of(self.stride);
                 chunk.reserve_exact(quarter.min(most - chunk.len()));
             }
-            words.iter().for_each(|word| chunk.push(*word));
-            chunk.push(origin);
+            match words {
+                [word] => chunk.extend_from_slice(&[*word, origin]),
+                _ => {
+                    chunk.extend_from_slice(words);
+                    chunk.push(origin);
+                }
+            }
         }
     }
 
@@ -225,11 +230,16 @@ impl Worlds {
         self.index = index;
     }
 
-    /// Loads where a look-up begins, so that several look-ups wait for memory at once: the world there, if it may be the one, or
-    /// the first.
+    /// Loads where a look-up begins, so that several look-ups wait for memory at once; see [`Worlds::near`].
     #[inline]
     pub fn touch(&self, hash: u64) -> u32 {
         self.index.touch(hash)
+    }
+
+    /// The world where a look-up begins, by what was loaded there, if it may be the one, or the first.
+    #[inline]
+    pub fn near(&self, touched: u32, hash: u64) -> u32 {
+        self.index.near(touched, hash)
     }
 
     /// Loads a world; what it gives means nothing.
@@ -250,6 +260,9 @@ impl Worlds {
     fn has(&self, number: u32, words: &[u64]) -> bool {
         let record = self.record(number);
         // Not by comparing slices, which for one or two words takes longer.
+        if let ([one, _], [word]) = (record, words) {
+            return one == word;
+        }
         let mut differ = 0;
         for (place, word) in words.iter().enumerate() {
             differ |= record[place] ^ word;
@@ -330,6 +343,9 @@ fn bits_of(largest: &[u32], grown: usize, growing: usize) -> Vec<u32> {
 /// The hash of a world's words.
 #[inline]
 pub fn hash_of_words(words: &[u64]) -> u64 {
+    if let [word] = words {
+        return finish(mix(0, *word));
+    }
     let mut hash = 0;
     for word in words {
         hash = mix(hash, *word);

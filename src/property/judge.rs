@@ -9,6 +9,7 @@ use super::hearing::heard;
 use super::ledger::{self, RowWrite};
 use super::lock::{Acquisition, Holder, KeyChange, LockMemory};
 use super::places::{Marks, Places};
+use super::shared::Shared;
 use super::stock::StockMemory;
 use super::token::TokenMemory;
 use super::{LedgerEntry, Property, Verdict};
@@ -26,10 +27,10 @@ use crate::sorted::{SortedMap, SortedSet};
 /// when nothing that may still happen could tell their verdicts apart. Words and times for sentences take no part in that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Judge {
-    findings: Findings,
+    findings: Shared<Findings>,
     lines: Vec<Line>,
-    stock: StockMemory,
-    charges: ChargeMemory,
+    stock: Shared<StockMemory>,
+    charges: Shared<ChargeMemory>,
     /// Writes in transactions that are still open.
     uncommitted: SortedMap<Who, Vec<HeldRow>>,
     /// Clients whose latest request was typed at their console.
@@ -43,9 +44,9 @@ pub struct Judge {
 /// What is remembered for one `watch` line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Line {
-    lock: LockMemory,
-    tokens: TokenMemory,
-    fence: FenceMemory,
+    lock: Shared<LockMemory>,
+    tokens: Shared<TokenMemory>,
+    fence: Shared<FenceMemory>,
 }
 
 impl Line {
@@ -95,10 +96,10 @@ impl Judge {
     /// A judge of a schedule that has not begun. What stands before the schedule is no history.
     pub fn new(setup: &Setup) -> Judge {
         Judge {
-            findings: Findings::default(),
+            findings: Shared::default(),
             lines: setup.watches.iter().map(Line::of).collect(),
-            stock: StockMemory::default(),
-            charges: ChargeMemory::default(),
+            stock: Shared::default(),
+            charges: Shared::default(),
             uncommitted: SortedMap::new(),
             at_console: SortedSet::new(),
             keeps_numbers: false,
@@ -145,7 +146,7 @@ impl Judge {
         }
         self.stock.remember_only(any(&[StockEqualsSold]));
         if !any(&[NoChargeForNothing, NoDoubleCharge, SoldIsPaid]) {
-            self.charges = ChargeMemory::default();
+            self.charges = Shared::default();
         }
         let writes = [
             NoStaleWrite,

@@ -20,6 +20,7 @@ mod lock;
 mod places;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod random;
+mod shared;
 mod stock;
 #[cfg(test)]
 mod tests;

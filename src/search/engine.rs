@@ -225,7 +225,7 @@ impl Engine {
             let (known, depth) = (&self.parts.known, self.current.1);
             let unknown = self.explorer.run(known, &mut self.turn, depth, &mut left);
             match unknown {
-                Some(world) => self.expand(world),
+                Some(world) => self.learn(world),
                 None => self.settle(),
             }
         }
@@ -276,6 +276,17 @@ impl Engine {
         let is_full = self.explorer.worlds.count() as u64 >= self.bounds.worlds;
         if is_full || self.bytes() >= self.bounds.bytes {
             self.stop();
+        }
+    }
+
+    /// Learns what was not known of a world's moves.
+    fn learn(&mut self, world: u32) {
+        match self.explorer.unjudged.take() {
+            Some((judge, told)) => {
+                self.parts.judge(judge, told);
+                self.turn.push(world);
+            }
+            None => self.expand(world),
         }
     }
 
