@@ -43,7 +43,7 @@ impl Origin {
 }
 
 /// How many records stand in one chunk, as a power of two; full chunks never move, so that growing copies little.
-const CHUNK: u32 = 16;
+const CHUNK: u32 = 18;
 
 /// All distinct worlds: fields of as few bits as their numbers need, and how each came to be.
 pub struct Worlds {
