@@ -917,22 +917,24 @@ impl Run<'_> {
         if self.tracks {
             self.lock_own(table, index, from)?;
         }
-        let found = self.duplicate(table, index, new, false, Some(new_key))?;
+        let found = self.duplicate(table, index, new, false, Some((new_key, false)))?;
         if found.is_none() {
             self.bring(table, index, new_key, new)?;
         }
         Ok(found)
     }
 
-    /// The row that already has these values in a unique index, locked; `except` is the new row's own place.
+    /// The row that already has these values in a unique index, locked; `own` is the new row's place, and whether
+    /// an entry of the same values stands there from before it: that one is locked like another's.
     pub(super) fn duplicate(
         &mut self,
         table: &Arc<Table>,
         index: usize,
         values: &[Value],
         exclusive: bool,
-        except: Option<&Key>,
+        own: Option<(&Key, bool)>,
     ) -> Outcome<Option<(Key, Values)>> {
+        let except = own.map(|(key, _)| key);
         let definition = table.definition.clone();
         let unique = definition.index(index).filter(|unique| {
             let given = |column: &usize| values.get(*column).is_some_and(|value| !value.is_null());
@@ -965,7 +967,8 @@ impl Run<'_> {
         let mut met = false;
         for (entry, key) in &entries[start..] {
             let same = entry.starts_with(&prefix) && (index > 0 || entry.len() == prefix.len());
-            if same && except == Some(key) {
+            let is_own = same && except == Some(key);
+            if is_own && own.is_some_and(|(_, stood)| !stood) {
                 continue;
             }
             if !same && (!met || index == 0) {
@@ -977,6 +980,9 @@ impl Run<'_> {
             let strength = (exclusive, class);
             self.lock_entry(table, index, (previous, entry), strength, Patience::Wait)?;
             previous = Some(entry);
+            if is_own {
+                continue;
+            }
             if !same {
                 return Ok(None);
             }

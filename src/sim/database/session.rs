@@ -222,10 +222,15 @@ impl State {
         if let Some(transaction) = &mut session.transaction {
             transaction.joined |= uses_tables;
         }
+        let next_isolation = session.next_isolation;
         let transaction = session
             .transaction
             .take()
             .unwrap_or_else(|| begin(session, false));
+        if !uses_tables {
+            // Said of the next transaction; a statement without tables is none.
+            session.next_isolation = next_isolation.filter(|_| !open);
+        }
         let tracks = open || !self.locks.is_empty() || !self.waiting.is_empty();
         let effects = Effects {
             variables: std::mem::take(&mut session.variables),

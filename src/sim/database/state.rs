@@ -327,11 +327,24 @@ impl State {
         else {
             return;
         };
+        let here = |held: &Lock| held.index == lock.index && held.table == lock.table;
+        let on_entry =
+            |held: &Lock| here(held) && matches!(&held.span, Span::Record(own) if own == entry);
+        // Who has locked what it wrote together with the gap before it needs no other lock.
+        let with_gap = |held: &Lock| {
+            let before = matches!(&held.span, Span::Gap { before: Some(own), .. } if own == entry);
+            before && held.exclusive && held.class == Class::NextKey && here(held)
+        };
+        let has_one: Vec<ConnectionId> = self
+            .locks
+            .iter()
+            .filter(|(_, held)| with_gap(held))
+            .map(|(owner, _)| *owner)
+            .collect();
         let mut found = false;
         for (owner, held) in &mut self.locks {
-            let here = held.index == lock.index && held.table == lock.table;
-            let on_entry = matches!(&held.span, Span::Record(own) if own == entry);
-            if *owner != connection && held.class == Class::Implicit && here && on_entry {
+            let is_another = *owner != connection && !has_one.contains(owner);
+            if is_another && held.class == Class::Implicit && on_entry(held) {
                 held.class = Class::Record;
                 found = true;
             }

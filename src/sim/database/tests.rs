@@ -259,6 +259,35 @@ fn transactions_wait_for_each_other() {
          A: INSERT INTO t VALUES (3, 30) => waits
          B: COMMIT => OK
          A => 1 row",
+        // What B wrote and then locked with its gap counts once: it has done less than A.
+        "A: BEGIN => OK
+         A: INSERT INTO t VALUES (4, 40) => 1 row
+         A: INSERT INTO t VALUES (5, 51) => ERROR 1062 (23000): Duplicate entry '5' for key 't.PRIMARY'
+         B: BEGIN => OK
+         B: INSERT INTO t VALUES (0, 0) => 1 row
+         B: UPDATE t SET n = n + 1 WHERE n = 7 => waits
+         A: SELECT id FROM t WHERE n = 40 FOR UPDATE => 4
+         B => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction",
+        // What is said of the next transaction stays said until one looks at a table.
+        "A: BEGIN => OK
+         A: INSERT INTO t VALUES (4, 40) => 1 row
+         B: SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         B: SET TRANSACTION ISOLATION LEVEL REPEATABLE READ => OK
+         B: SELECT GET_LOCK('b', 0) => 1
+         B: UPDATE t SET n = n + 1 WHERE id >= 4 => waits
+         A: ROLLBACK => OK
+         B => 1 row
+         A: BEGIN => OK
+         A: INSERT INTO t VALUES (4, 40) => 1 row
+         B: UPDATE t SET n = n + 1 WHERE id >= 4 => 1 row",
+        // A row that comes back finds its entry of before, and locks it as another's, with the gap behind.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE) => OK
+         A: INSERT INTO w VALUES (2, 20), (4, 40), (10, 100) => 3 rows
+         A: BEGIN => OK
+         A: REPLACE INTO w VALUES (4, 40) => 2 rows
+         B: INSERT INTO w VALUES (8, 60) => waits
+         A: COMMIT => OK
+         B => 1 row",
         // Two wait for a duplicate that is rolled back: each then keeps the gap from the other.
         "A: BEGIN => OK
          A: INSERT INTO t VALUES (3, 30) => 1 row

@@ -912,14 +912,16 @@ impl Run<'_> {
         let place = self.new_key(table, row)?;
         let mut mark = self.mark(table, &[&place]);
         let mut index = 0;
+        let mut stood = Vec::new();
         while index < definition.index_count() {
-            let own = (index > 0).then_some(&place);
+            let own = (index > 0).then(|| (&place, stood.contains(&index)));
             let Some((key, old)) =
                 self.duplicate(table, index, row, insert.replace || updates, own)?
             else {
                 self.bring(table, index, &place, row)?;
                 if index == 0 {
                     self.check_room(table)?;
+                    stood = self.where_it_stood(table, row, &place);
                     self.put(table, &place, Some(row.clone()));
                 }
                 self.stands_in(table, index);
@@ -985,6 +987,19 @@ impl Run<'_> {
             matched: true,
         });
         Ok(())
+    }
+
+    /// The indexes in which an entry with these values stands already, of a row that was deleted from this place.
+    fn where_it_stood(&self, table: &Arc<Table>, row: &Values, place: &Key) -> Vec<usize> {
+        if !self.tracks {
+            return Vec::new();
+        }
+        let stands = |index: &usize| {
+            let entry = table.definition.entry(*index, row, place);
+            let entries = self.view().entries(table, *index);
+            entries.iter().any(|(known, _)| *known == entry)
+        };
+        (1..table.definition.index_count()).filter(stands).collect()
     }
 
     fn update_duplicate(
