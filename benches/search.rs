@@ -5,7 +5,8 @@
 //! named, and one round. In each round each program runs once, in a process of its own; what is printed are medians of their CPU
 //! time (user and system) and the ratios of these to Spin's depth-first search, where Spin and a C compiler are installed: as they
 //! are, and without what a process takes that begins such a search and does nothing. Then worlds a second of searches with faults
-//! that the loop in `kernel/` does not try by itself.
+//! that the loop in `kernel/` does not try by itself. The word `presets` prints instead what each preset of the page finds in every
+//! story, how many worlds that takes and how long.
 //!
 //! The same in WebAssembly, built as the page is, under node:
 //!
@@ -19,7 +20,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use latchkey::property::Property;
-use latchkey::search::{Bounds, Goal, Reduction, Search};
+use latchkey::scenario::library::stories;
+use latchkey::scenario::read;
+use latchkey::search::{Bounds, Goal, Outcome, Preset, Reduction, Search};
 
 /// One size of the model, and what every tool counts.
 struct Size {
@@ -98,6 +101,9 @@ fn main() {
         .skip(1)
         .filter(|word| !word.starts_with('-'))
         .collect();
+    if asked == ["presets"] {
+        return Preset::ALL.into_iter().for_each(tell_preset);
+    }
     if let [first, size, mode] = &asked[..]
         && first == ONE
     {
@@ -174,6 +180,36 @@ fn tell_general(what: &str, bounds: Bounds) {
         worlds as f64 / begun.elapsed().as_secs_f64(),
         search.counts()
     );
+}
+
+/// Prints what a preset of the page finds in every story, begun anew.
+fn tell_preset(preset: Preset) {
+    for story in stories() {
+        let setup = read(story.text).expect("a story can be read").setup;
+        let bounds = preset.bounds(&setup, &Bounds::none());
+        let goal = Goal::Breaks(Vec::new());
+        let mut search = Search::new(story.text, 0, bounds, goal).expect("a story can be read");
+        let begun = std::time::Instant::now();
+        let outcome = match search.finish() {
+            Outcome::Found {
+                steps,
+                faults,
+                breaks,
+                ..
+            } => format!("{breaks:?} after {steps} actions, {faults} of them faults"),
+            Outcome::Nothing { .. } => "nothing".to_owned(),
+            Outcome::LimitReached { faults, depth, .. } => {
+                format!(
+                    "a limit; nothing with fewer than {faults} faults, nor with as many and fewer than {depth} actions"
+                )
+            }
+        };
+        let (seconds, worlds) = (begun.elapsed().as_secs_f64(), search.progress().worlds);
+        println!(
+            "{preset:?}, {}: {outcome}; {worlds} worlds in {seconds:.2} s",
+            story.name
+        );
+    }
 }
 
 fn size_named(name: &str) -> Option<&'static Size> {
