@@ -18,7 +18,7 @@ use super::path::{self, Path};
 use super::select;
 use super::state::{DEFINITION_WAIT, Session, State, Transaction, View, Write, find_write};
 use super::statement::Statement;
-use super::syntax::{Conjunct, Isolation, Locking, Patience, Select};
+use super::syntax::{Command, Conjunct, Isolation, Locking, Patience, Select};
 use super::table::{Key, MOST_ROWS, Table};
 use super::value::{Value, Values};
 
@@ -917,11 +917,17 @@ impl Run<'_> {
         if self.tracks {
             self.lock_own(table, index, from)?;
         }
-        let found = self.duplicate(table, index, new, false, Some((new_key, false)))?;
+        let exclusive = self.may_meet_duplicates();
+        let found = self.duplicate(table, index, new, exclusive, Some((new_key, false)))?;
         if found.is_none() {
             self.bring(table, index, new_key, new)?;
         }
         Ok(found)
+    }
+
+    /// Whether a row is changed in place of one that was to be inserted: then it locks what it meets for itself alone.
+    pub(super) fn may_meet_duplicates(&self) -> bool {
+        matches!(self.statement.command(), Command::Insert(_))
     }
 
     /// The row that already has these values in a unique index, locked; `own` is the new row's place, and whether

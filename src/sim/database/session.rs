@@ -464,6 +464,12 @@ impl State {
             }
             self.release(connection);
             self.vanish(connection, None, &writes);
+            if transaction.snapshot.is_some() {
+                // What others deleted stood for as long as this snapshot showed it.
+                for table in self.tables.clone() {
+                    self.vanish_from_table(connection, None, &table);
+                }
+            }
             self.renumber(&writes);
             if !writes.is_empty() {
                 let fact = if commit {
@@ -503,6 +509,8 @@ impl State {
                 let open = session.transaction.as_ref();
                 let same = open.map(|open| (open.isolation, open.read_only));
                 self.end(session, connection, *commit, output);
+                // What was said of the next transaction was said of this one, even where none was open.
+                session.next_isolation = None;
                 if *chain {
                     let mut next = begin(session, false);
                     (next.isolation, next.read_only) =

@@ -288,6 +288,30 @@ fn transactions_wait_for_each_other() {
          B: INSERT INTO w VALUES (8, 60) => waits
          A: COMMIT => OK
          B => 1 row",
+        // The gap before a deleted row reaches over it when the last snapshot that showed it has ended.
+        "A: START TRANSACTION WITH CONSISTENT SNAPSHOT => OK
+         B: BEGIN => OK
+         B: UPDATE t SET n = n + 1 WHERE id = 4 => 0 rows
+         C: DELETE FROM t WHERE id >= 5 => 1 row
+         A: COMMIT => OK
+         A: INSERT INTO t VALUES (5, 1) => waits
+         B: COMMIT => OK
+         A => 1 row",
+        "B: SET TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         B: ROLLBACK => OK
+         B: BEGIN => OK
+         B: UPDATE t SET n = n + 1 WHERE id = 4 => 0 rows
+         A: INSERT INTO t VALUES (4, 1) => waits
+         B: ROLLBACK => OK
+         A => 1 row",
+        // REPLACE changes the row with the last unique key in place, and locks for itself alone what it meets there.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE) => OK
+         A: INSERT INTO w VALUES (2, 20), (6, 60), (8, 80) => 3 rows
+         A: BEGIN => OK
+         A: REPLACE INTO w VALUES (10, 60) => 2 rows
+         B: UPDATE w SET u = 80 WHERE id = 2 => waits
+         A: ROLLBACK => OK
+         B => ERROR 1062 (23000): Duplicate entry '80' for key 'w.u'",
         // Two wait for a duplicate that is rolled back: each then keeps the gap from the other.
         "A: BEGIN => OK
          A: INSERT INTO t VALUES (3, 30) => 1 row

@@ -457,7 +457,10 @@ impl Run<'_> {
         let error = |index| Err(duplicate_error(definition, index, new).into());
         if new_key != *key {
             self.put(table, key, None);
-            if self.duplicate(table, 0, new, false, None)?.is_some() {
+            if self
+                .duplicate(table, 0, new, self.may_meet_duplicates(), None)?
+                .is_some()
+            {
                 return error(0);
             }
             self.bring(table, 0, &new_key, new)?;
