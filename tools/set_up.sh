@@ -30,10 +30,19 @@ have() {
     command -v "$1" >/dev/null 2>&1
 }
 
-# Runs a command quietly; shows the end of what it said when it fails.
+# Runs a command quietly: says every half minute what it said last, and shows the end of that when it fails.
 quietly() {
-    local log=$logs/set-up.log
-    "$@" >"$log" 2>&1 </dev/null || {
+    local log=$logs/set-up.log last=$SECONDS runs
+    "$@" >"$log" 2>&1 </dev/null &
+    runs=$!
+    while kill -0 "$runs" 2>/dev/null; do
+        sleep 0.2
+        if ((SECONDS - last >= 30)); then
+            say "  $(tail -n 1 "$log" | sed 's/^ *//' | cut -c 1-100)"
+            last=$SECONDS
+        fi
+    done
+    wait "$runs" || {
         tail -n 25 "$log" >&2
         return 1
     }
