@@ -29,8 +29,10 @@ pub const MOST_COMPARED: usize = 1_000;
 const MOST_STEPS_BETWEEN: usize = 8;
 
 /// Two schedules beside each other, the one that is open at the left.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Comparison {
+    /// What was played on both sides.
+    pub played: [Timeline; 2],
     /// Every action of either, in order.
     pub rows: Vec<Row>,
     /// The first row after which something that counts is not the same; `None`: they never part.
@@ -119,6 +121,7 @@ pub fn compare(text: &str, change: &Change) -> Result<Comparison, Vec<TextError>
         not_compared: reading.schedule.len() - left.len(),
         text: found::with_schedule(&bare, &other, 0, &schedule, &ends[1]),
         ends: differing(ends),
+        played: [left, right],
     })
 }
 

@@ -5,16 +5,13 @@ use crate::diagram::{Diagram, LanePlaces};
 use crate::scenario::Reading;
 use crate::sorted::SortedMap;
 use crate::strokes::ink::Shape;
-use crate::strokes::{self, ABOVE, BELOW, HEADS};
+use crate::strokes::{self, ABOVE, BELOW, Group, HEADS};
 use crate::timeline::Timeline;
 
 use super::looks::{Element, Looks, Said};
 
 /// How wide the picture is at least, in pixels: as wide as what is written around it where it will be shown.
 const WIDTH: i32 = 880;
-
-/// A group of shapes, with its classes.
-type Group = (String, Vec<Shape>);
 
 /// The picture of the whole schedule.
 pub(super) fn print(reading: &Reading, timeline: &Timeline) -> String {
@@ -27,7 +24,8 @@ pub(super) fn print(reading: &Reading, timeline: &Timeline) -> String {
         (String::new(), strokes::heads(&reading.setup, &places)),
         ("p-axis".to_owned(), strokes::corner(&places)),
     ];
-    let (time, height) = time(&diagram, &places, timeline);
+    let height = diagram.height(timeline.len());
+    let time = strokes::sheet(&diagram, &places, (0, height), timeline);
     let mut paper = Paper {
         looks: Looks::new(),
         known: SortedMap::default(),
@@ -40,47 +38,6 @@ pub(super) fn print(reading: &Reading, timeline: &Timeline) -> String {
     paper.groups(&time);
     paper.line("</g>".to_owned());
     paper.file(&reading.title, places.width, HEADS + ABOVE + height + BELOW)
-}
-
-/// All that stands below the heads, from below to above, and how high it is.
-fn time(diagram: &Diagram, places: &LanePlaces, timeline: &Timeline) -> (Vec<Group>, i32) {
-    let actions = timeline.len();
-    let window = (-ABOVE, diagram.height(actions));
-    let shown = diagram.visible(window.0, window.1, actions);
-    let (drawn, none) = (strokes::parts(&shown, places, window), String::new);
-    let mut groups = Vec::new();
-    for row in &shown.rows {
-        let way = [
-            "M0 ",
-            &row.top.to_string(),
-            "h",
-            &places.width.to_string(),
-            "v",
-            &row.height.to_string(),
-            "H0z",
-        ];
-        let mut ground = vec![Shape::Path {
-            class: strokes::row_class(row.kind).to_owned(),
-            way: way.concat(),
-        }];
-        ground.extend(strokes::row_ground(row, places));
-        groups.push(("p-past".to_owned(), ground));
-    }
-    groups.push((none(), strokes::lanes(places, window, &shown)));
-    let parts = drawn.iter();
-    groups.extend(parts.map(|(part, _)| (part.class.clone(), part.shapes.clone())));
-    let labels = strokes::labels(&drawn, &shown.rows, places);
-    groups.extend(
-        labels
-            .into_iter()
-            .map(|(_, part)| (part.class, part.shapes)),
-    );
-    let now = timeline.moment(actions).world.now;
-    groups.push((none(), strokes::flag(places, shown.cursor_y, Some(now))));
-    let mut axis = strokes::axis(&shown, places);
-    axis.extend(strokes::tab(places, shown.cursor_y, actions, actions));
-    groups.push(("p-axis".to_owned(), axis));
-    (groups, shown.height)
 }
 
 struct Paper {

@@ -25,6 +25,7 @@ pub use offers::{Offer, fit};
 use origin::Origin;
 pub use origin::Standing;
 pub use shelf::MOST_OF_A_NAME;
+
 pub use shown::{Lease, TableNow};
 
 use std::sync::Arc;
@@ -38,6 +39,7 @@ use crate::sim::setup::{Setup, Watch};
 use crate::sim::step::{refusal, step};
 use crate::sim::world::World;
 use crate::timeline::{MOST_ACTIONS, Moment, Timeline};
+use crate::words;
 
 /// How many steps one Run takes at most.
 pub const MOST_STEPS_OF_A_RUN: usize = 200;
@@ -50,6 +52,9 @@ pub const MOST_UNDO: usize = 10_000;
 
 /// How many branches are kept; the oldest goes first.
 pub const MOST_BRANCHES: usize = 50;
+
+/// The longest beginning of a title in a branch's name, in characters.
+const MOST_OF_A_TITLE: usize = 32;
 
 /// Something that a user does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -395,8 +400,9 @@ impl Session {
                     .map_err(|errors| first(&errors))?;
                 let cursor = self.cursor - self.lines_of(client, self.cursor);
                 let has_acted = self.lines_of(client, self.timeline.len()) > 0;
-                let kept = has_acted
-                    .then(|| self.keep_branch(format!("{}, before {name} went", self.title())));
+                let kept = has_acted.then(|| {
+                    self.keep_branch(format!("{}, before {name} went", self.title_in_short()))
+                });
                 self.replace(text, cursor)?;
                 Ok(Some(match kept {
                     Some(kept) => format!("{name} is removed; what was there is kept as “{kept}”"),
@@ -705,7 +711,11 @@ impl Session {
             return Ok(None);
         }
         let before = self.kept();
-        let name = self.keep_branch(format!("{}, before action {}", self.title(), cursor + 1));
+        let name = self.keep_branch(format!(
+            "{}, before action {}",
+            self.title_in_short(),
+            cursor + 1
+        ));
         self.cut_at_cursor();
         append(self)?;
         let after = self.kept();
@@ -918,8 +928,7 @@ impl Session {
         let reading = scenario::read(text).map_err(|errors| first(&errors))?;
         // One of several schedules that were found is there to be found again.
         let said = (!self.is_found()).then(|| {
-            let title = self.title();
-            let name = self.keep_branch(title + ", before the search");
+            let name = self.keep_branch(self.title_in_short() + ", before the search");
             format!("What was open is kept as “{name}”")
         });
         let before = self.kept();
@@ -953,6 +962,13 @@ impl Session {
             "" => "Untitled".to_string(),
             title => title.to_string(),
         }
+    }
+
+    /// The title up to its first colon, for names that go on behind it.
+    fn title_in_short(&self) -> String {
+        let title = self.title();
+        let (name, _) = title.split_once(':').unwrap_or((&title, ""));
+        words::shortened(name, MOST_OF_A_TITLE)
     }
 
     fn put(&mut self, text: &str, reading: Reading, cursor: usize) {

@@ -131,7 +131,7 @@ fn acting_in_the_past_keeps_the_old_branch_and_undo_brings_it_back() {
     let mut session = story("07a-split-acquire", Some(3));
     let whole = session.text();
     let said = does(&mut session, Msg::Act(Action::Crash { client: A }));
-    let name = "Split acquire: a token that is newer than its lock, before action 4";
+    let name = "Split acquire, before action 4";
     assert_eq!(said, [format!("The old branch is kept as “{name}”")]);
     assert_eq!(
         schedule(&session).last().map(String::as_str),
@@ -166,7 +166,7 @@ fn a_branch_that_is_deleted_comes_back_and_a_client_that_goes_leaves_one() {
         let names = session.branches().iter().map(|branch| branch.name.clone());
         names.collect()
     };
-    let name = "Split acquire: a token that is newer than its lock, before A went";
+    let name = "Split acquire, before A went";
     assert_eq!(names(&session), [name]);
     assert_eq!(session.branches()[0].text, whole);
     does(&mut session, Msg::DeleteBranch(0));

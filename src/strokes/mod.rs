@@ -7,10 +7,11 @@ mod part;
 use ink::{Ink, Label, Shape, keep_apart, numbers, zigzag};
 
 use crate::diagram::{
-    Kind, Lane, LanePlaces, PartId, Picture, RowKind, RowShown, Shown, lane_name,
+    Diagram, Kind, Lane, LanePlaces, PartId, Picture, RowKind, RowShown, Shown, lane_name,
 };
 use crate::sim::action::ClientId;
 use crate::sim::setup::Setup;
+use crate::timeline::Timeline;
 use crate::words;
 
 /// The room above the first row, for the cursor's flag at the start.
@@ -58,6 +59,48 @@ pub fn row_ground(row: &RowShown, places: &LanePlaces) -> Vec<Shape> {
         ink.path("p-rule", way);
     }
     ink.shapes
+}
+
+/// A group of shapes, with its classes.
+pub type Group = (String, Vec<Shape>);
+
+/// All that stands below the heads when the whole schedule is played, from below to above: what is seen between two heights.
+pub fn sheet(
+    diagram: &Diagram,
+    places: &LanePlaces,
+    window: (i32, i32),
+    timeline: &Timeline,
+) -> Vec<Group> {
+    let actions = timeline.len();
+    let shown = diagram.visible(window.0 - ABOVE, window.1, actions);
+    let ground = |row: &RowShown| {
+        let way = numbers(&[
+            ("M0 ", row.top),
+            ("h", places.width),
+            ("v", row.height),
+            ("H", 0),
+        ]);
+        let class = row_class(row.kind).to_owned();
+        let mut ground = vec![Shape::Path {
+            class,
+            way: way + "z",
+        }];
+        ground.extend(row_ground(row, places));
+        ("p-past".to_owned(), ground)
+    };
+    let mut groups: Vec<Group> = shown.rows.iter().map(ground).collect();
+    groups.push((String::new(), lanes(places, window, &shown)));
+    let drawn = parts(&shown, places, window);
+    let as_group = |part: Drawn| (part.class, part.shapes);
+    groups.extend(drawn.iter().map(|(part, _)| as_group(part.clone())));
+    let labels = labels(&drawn, &shown.rows, places).into_iter();
+    groups.extend(labels.map(|(_, part)| as_group(part)));
+    let now = timeline.moment(actions).world.now;
+    groups.push((String::new(), flag(places, shown.cursor_y, Some(now))));
+    let mut at_axis = axis(&shown, places);
+    at_axis.extend(tab(places, shown.cursor_y, actions, actions));
+    groups.push(("p-axis".to_owned(), at_axis));
+    groups
 }
 
 /// The strokes of one part, or its labels.
@@ -295,6 +338,15 @@ pub fn flag(places: &LanePlaces, y: i32, now: Option<u64>) -> Vec<Shape> {
         ink.text("p-mono", places.axis + 6, y + 15, now);
     }
     ink.shapes
+}
+
+/// The ground of the row at which two schedules part, and words that say so.
+pub fn parting((from, to): (i32, i32), width: i32) -> Group {
+    let mut ink = Ink::new();
+    ink.rectangle("p-parting", 0, from, width, (to - from).max(2));
+    let words = "they part".to_string();
+    ink.text("p-parting-word p-end", width - 8, from + 14, words);
+    (String::new(), ink.shapes)
 }
 
 /// The flag of the cursor's line, at the axis: how many of the actions lie above it.

@@ -509,6 +509,13 @@ pub fn bring_into_view(id: &str) {
     }
 }
 
+/// Scrolls so that the element with this id is seen with as much above it as there is room for.
+pub fn bring_up(id: &str) {
+    if let Some(element) = element(id) {
+        element.scroll_into_view_with_bool(false);
+    }
+}
+
 /// Calls with the width of an element, now and whenever it changes.
 pub fn on_width(element: &web_sys::Element, changed: impl Fn(i32, i32) + 'static) {
     let watched = element.clone();
@@ -554,13 +561,36 @@ pub fn show_dialog(dialog: &web_sys::HtmlDialogElement, shown: bool) {
     }
 }
 
-/// Whether keys typed there mean something to the element that has the focus: a field, a button, a slider, a dialog.
-pub fn keys_are_taken() -> bool {
-    document().active_element().is_some_and(|element| {
+/// Whether this key means something to the element that has the focus: any key to a field, a slider and a dialog, and those that
+/// press or move to a button.
+pub fn is_taken(key: &str) -> bool {
+    let takers = match key.chars().count() == 1 && key != " " {
+        true => "input, textarea, select, dialog",
+        false => "input, textarea, select, dialog, button, a, [role=button], [role=tab]",
+    };
+    focused().is_some_and(|element| element.closest(takers).is_ok_and(|taken| taken.is_some()))
+}
+
+/// Takes the focus from a field outside of a dialog, so that the page's keys work.
+pub fn leave_field() {
+    let field = focused().filter(|element| {
         element
-            .closest("input, textarea, select, button, a, dialog, [role=button], [role=tab], [role=slider]")
-            .is_ok_and(|taken| taken.is_some())
-    })
+            .matches(":not(dialog *):is(input, textarea, select)")
+            .unwrap_or(false)
+    });
+    if let Some(field) = field.and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok()) {
+        let _ = field.blur();
+    }
+}
+
+fn focused() -> Option<web_sys::Element> {
+    document().active_element()
+}
+
+/// Whether this is a Mac, where the command key does what the control key does elsewhere.
+pub fn is_mac() -> bool {
+    let platform = window().navigator().platform();
+    platform.is_ok_and(|platform| platform.starts_with("Mac"))
 }
 
 /// Scrolls to the end of what an element holds.

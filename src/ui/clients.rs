@@ -31,7 +31,7 @@ pub fn clients(desk: Desk) -> AnyView {
                 <h2 class="panel__title" id="h-clients">"Clients"</h2>
                 <span class="panel__note">"a latch holds a client back"</span>
             </header>
-            <div class="panel__body" tabindex="-1">
+            <div class="panel__body" id="clients-body" tabindex="-1">
                 {challenge(desk)}
                 {libraries(desk)}
                 {list(clients, move |client| card(desk, client))}
@@ -853,7 +853,22 @@ struct Offer {
     name: String,
     here: Vec<String>,
     from_library: Vec<String>,
+    /// What the last client runs.
+    last: Option<String>,
     frozen: Option<String>,
+}
+
+impl Offer {
+    /// What a new client runs: what was chosen as long as that can be had, else what the last client runs, else the first.
+    fn protocol(&self, chosen: Option<String>) -> Option<String> {
+        let all = || self.here.iter().chain(&self.from_library);
+        let there = |name: &String| name == CONSOLE_ONLY || all().any(|other| other == name);
+        let first = || all().next().cloned();
+        chosen
+            .filter(there)
+            .or_else(|| self.last.clone())
+            .or_else(first)
+    }
 }
 
 fn offer(session: &Session) -> Offer {
@@ -884,6 +899,10 @@ fn offer(session: &Session) -> Offer {
             .unwrap_or_default(),
         here,
         from_library,
+        last: session.setup().clients.iter().rev().find_map(|client| {
+            let protocol = client.protocol?;
+            Some(session.setup().protocols.get(protocol)?.name.clone())
+        }),
         frozen: session.why_not_writable(),
     }
 }
@@ -899,9 +918,8 @@ fn add_client(desk: Desk) -> AnyView {
     let chosen = RwSignal::new(None::<String>);
     let choose = move |event| chosen.set(Some(event_target_value(&event)));
     effect(move || {
-        let first =
-            offer.with(|offer| offer.here.iter().chain(&offer.from_library).next().cloned());
-        let Some(chosen) = chosen.get().or(first) else {
+        let chosen = chosen.get();
+        let Some(chosen) = offer.with(|offer| offer.protocol(chosen)) else {
             return;
         };
         request_animation_frame(move || {

@@ -2,11 +2,23 @@
 
 use super::view::*;
 
+use web_sys::HtmlDivElement;
+
+use super::browser;
 use super::controls::{Button, fresh_id};
 use super::desk::Desk;
+use super::picture::{BEYOND, draw as draw_shape};
 use crate::compare::{Change, Comparison, MOST_COMPARED, Row, Side, compare};
+use crate::diagram::{Diagram, LanePlaces};
 use crate::session::Msg;
+use crate::strokes::{self, ABOVE, BELOW};
+use crate::timeline::Timeline;
 use crate::words;
+
+/// Below this width of the window the two pictures stand one above the other, and the widest that both are together, in pixels
+/// (style/over.css).
+const NARROW: f64 = 800.0;
+const WIDEST: f64 = 1344.0;
 
 /// What the dialog shows.
 pub fn view(desk: Desk) -> AnyView {
@@ -71,6 +83,7 @@ fn with_its_rival(change: &Change, all: &[Change]) -> String {
 
 fn draw(desk: Desk, change: &Change, comparison: Comparison) -> AnyView {
     let Comparison {
+        played,
         rows,
         parts_at,
         parts_in,
@@ -90,29 +103,130 @@ fn draw(desk: Desk, change: &Change, comparison: Comparison) -> AnyView {
             let text = text.clone();
             desk.send(Msg::Open { text, cursor });
         });
+    let names = ["As it is".to_string(), words::sentence(&change.in_words())];
+    let pictures = draw_pictures(played, names.clone(), parting.as_ref());
     let rows = rows.into_iter().enumerate();
     let rows = rows.map(|(place, row)| draw_row(row, parts_at == Some(place)));
     let rows = rows.collect_view();
+    let heads = names.map(|name| view! { <th scope="col">{name}</th> });
+    let heads = heads.into_iter().collect_view();
     let cut = (not_compared > 0).then(|| {
         view! { <p class="share__note">"Only the first "{MOST_COMPARED}" actions are compared."</p> }
     });
     view! {
-        <p class="search__result">{said(desk, parting, &parts_in)}</p>
+        <div class="share__row beside__said"><p class="search__result">{said(desk, parting, &parts_in)}</p>{open.draw(desk)}</div>
+        {pictures}
+        {draw_ends(ends)}
+        <h3 class="help__title">"Line by line"</h3>
         <div class="rows__scroll">
             <table class="rows compare">
-                <thead><tr>
-                    <th scope="col">"Schedule"</th>
-                    <th scope="col">"As it is"</th>
-                    <th scope="col">{words::sentence(&change.in_words())}</th>
-                </tr></thead>
+                <thead><tr><th scope="col">"Schedule"</th>{heads}</tr></thead>
                 <tbody>{rows}</tbody>
             </table>
         </div>
         {cut}
-        {draw_ends(ends)}
-        <div class="share__row">{open.draw(desk)}</div>
     }
     .into_any()
+}
+
+/// Both as pictures that scroll as one, with the row where they part at the same height.
+fn draw_pictures(played: [Timeline; 2], names: [String; 2], parting: Option<&Row>) -> AnyView {
+    let (width, seen) = browser::window_size();
+    let width = match width < NARROW {
+        true => width * 0.94 - 36.0,
+        false => (width * 0.96).min(WIDEST) / 2.0 - 28.0,
+    };
+    let mut sides = [0, 1].map(|side| Pictured::of(&played[side], side, width as i32, parting));
+    let most = |number: fn(&Pictured) -> i32| sides.iter().map(number).max().unwrap_or(0);
+    let first = most(|side| side.marked.0);
+    let width = most(|side| side.places.width);
+    for side in &mut sides {
+        side.down = first - side.marked.0;
+    }
+    let height = sides.iter().map(Pictured::height).max().unwrap_or(0) + ABOVE + BELOW;
+    let top = RwSignal::new(0);
+    let scrollers = [NodeRef::<HtmlDivElement>::new(), NodeRef::new()];
+    if parting.is_some() {
+        request_animation_frame(move || scroll(scrollers, (0, first - 80)));
+    }
+    let scrolled = move |event: web_sys::Event| {
+        let by = event_target::<HtmlDivElement>(&event);
+        scroll(scrollers, (by.scroll_left(), by.scroll_top()));
+        top.set(by.scroll_top() / BEYOND * BEYOND);
+    };
+    let is_marked = parting.is_some();
+    let all = sides.into_iter().zip(played).zip(names).zip(scrollers);
+    let all = all.map(|(((side, timeline), name), scroller)| {
+        let heads = strokes::heads(timeline.setup(), &side.places);
+        let label = words::count(timeline.len(), "action", "actions") + ", line by line below";
+        let above = (-ABOVE - side.down).to_string();
+        let time = move || {
+            let from = top.get() - BEYOND - side.down;
+            let window = (from, from + seen as i32 + 2 * BEYOND);
+            let mark = is_marked.then(|| strokes::parting(side.marked, width));
+            let sheet = strokes::sheet(&side.diagram, &side.places, window, &timeline);
+            let groups = mark.into_iter().chain(sheet).map(|(class, shapes)| {
+                view! { <g class=class>{shapes.into_iter().map(draw_shape).collect_view()}</g> }
+            });
+            groups.collect_view()
+        };
+        let (width, height) = (width.to_string(), height.to_string());
+        let shown = ["0", &above, &width, &height].join(" ");
+        view! {
+            <figure>
+                <figcaption>{name}</figcaption>
+                <div class="picture beside__scroll" tabindex="0" node_ref=scroller on:scroll=scrolled>
+                    <svg class="picture__heads" aria-hidden="true" width=width.clone() height="42" viewBox="0 0 ".to_string() + &width + " 42">
+                        {heads.into_iter().map(draw_shape).collect_view()}
+                    </svg>
+                    <svg class="picture__time" role="img" aria-label=label width=width.clone() height=height viewBox=shown>{time}</svg>
+                </div>
+            </figure>
+        }
+    });
+    view! { <div class="beside">{all.collect_view()}</div> }.into_any()
+}
+
+/// One side's picture.
+struct Pictured {
+    diagram: Diagram,
+    places: LanePlaces,
+    /// Between which heights the sides part.
+    marked: (i32, i32),
+    /// By how much it is moved down, so that this is beside the same of the other.
+    down: i32,
+}
+
+impl Pictured {
+    fn of(timeline: &Timeline, side: usize, width: i32, parting: Option<&Row>) -> Pictured {
+        let mut diagram = Diagram::new(timeline.setup());
+        for entry in timeline.entries() {
+            diagram.extend(timeline.setup(), entry);
+        }
+        let marked = parting.map_or((0, 0), |row| {
+            let is_done = matches!(row.sides[side], Side::Done(_));
+            let from = row.played[side] - usize::from(is_done);
+            (diagram.height(from), diagram.height(row.played[side]))
+        });
+        Pictured {
+            places: LanePlaces::new(&diagram.lanes(), diagram.locks().len(), width),
+            diagram,
+            marked,
+            down: 0,
+        }
+    }
+
+    fn height(&self) -> i32 {
+        self.down + self.diagram.height(self.diagram.len())
+    }
+}
+
+/// Scrolls both pictures to the same place.
+fn scroll(pictures: [NodeRef<HtmlDivElement>; 2], (left, top): (i32, i32)) {
+    for picture in pictures.into_iter().filter_map(NodeRef::get_untracked) {
+        picture.set_scroll_left(left);
+        picture.set_scroll_top(top);
+    }
 }
 
 /// Where the two part, with a way there.

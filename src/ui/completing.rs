@@ -119,6 +119,11 @@ impl Completing {
         let active = self.list.active();
         match key.as_str() {
             " " if event.ctrl_key() => self.offer(true),
+            "Enter" if active.is_none() && !event.shift_key() => {
+                if !self.break_line() {
+                    return;
+                }
+            }
             _ if !self.list.is_open() => return,
             "ArrowDown" => self.list.move_by(1),
             "ArrowUp" => self.list.move_by(-1),
@@ -130,6 +135,24 @@ impl Completing {
             _ => return,
         }
         event.prevent_default();
+    }
+
+    /// A new line that begins as far to the right as the one that the caret leaves; whether that is to the right at all.
+    fn break_line(self) -> bool {
+        let Some(area) = self.area.get_untracked() else {
+            return false;
+        };
+        let text = area.value();
+        let [start, end] = [area.selection_start(), area.selection_end()]
+            .map(|place| place.ok().flatten().unwrap_or(0));
+        let before = text.get(..byte_of(&text, start as usize)).unwrap_or("");
+        let line = before.rsplit('\n').next().unwrap_or("");
+        let blanks = line.len() - line.trim_start_matches(' ').len();
+        if blanks > 0 {
+            browser::write_into(&area, start, end, &("\n".to_string() + &line[..blanks]));
+        }
+        self.close();
+        blanks > 0
     }
 
     /// Writes a candidate.

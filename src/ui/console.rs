@@ -108,7 +108,7 @@ pub fn consoles(desk: Desk) -> AnyView {
         who.set(event_target_value(&event).parse().unwrap_or(0));
         recalled.set(usize::MAX);
     };
-    let (who_id, field_id) = (fresh_id(), fresh_id());
+    let who_id = fresh_id();
     let hint = move || {
         said.with(Vec::is_empty).then(|| {
             view! {
@@ -135,10 +135,10 @@ pub fn consoles(desk: Desk) -> AnyView {
             <form class="consoles__prompt" on:submit=move |event| { event.prevent_default(); send() }>
                 <label class="hidden-but-read" for=who_id.clone()>"Who types"</label>
                 <select class="select" id=who_id on:change=choose>{options}</select>
-                <label class="hidden-but-read" for=field_id.clone()>"Command or statement"</label>
+                <label class="hidden-but-read" for=FIELD>"Command or statement"</label>
                 <input
                     class="field"
-                    id=field_id
+                    id=FIELD
                     node_ref=field
                     placeholder="PTTL lock:sku-1   or   SELECT * FROM inventory"
                     autocomplete="off"
@@ -151,6 +151,9 @@ pub fn consoles(desk: Desk) -> AnyView {
         </section>
     }
 }
+
+/// The field that one types into.
+pub const FIELD: &str = "console-field";
 
 /// In place of somebody who types: the line is an action, as it stands in the schedule.
 const ACTION: usize = usize::MAX;

@@ -70,8 +70,8 @@ pub fn tour(desk: Desk) {
         desk,
         vec![
             stop(
-                "A playground for distributed locks, in the middle of a story: A stalled, its lease lapsed, and B took the lock and wrote. A \
-                 still believes that it holds the lock, and is about to write: press Step A.",
+                "Press Step A. It stalled, its lease lapsed, B took the lock and wrote, and A still believes that it holds the lock: \
+                 this is a playground for distributed locks, in the middle of a story.",
                 On::Cursor(cursor + 1),
             ),
             stop(
@@ -109,7 +109,9 @@ impl Guide {
 /// Shows a stop, or ends where there is none.
 fn go_to(desk: Desk, guide: Guide) {
     let on = guide.stops.get(guide.at).map(|stop| stop.on);
-    if let Some(On::Next(cursor)) = on {
+    if let Some(On::Next(cursor)) = on
+        && cursor != desk.look(Session::cursor)
+    {
         desk.send(Msg::GoTo(cursor));
     }
     desk.guide.set(on.is_some().then_some(guide));

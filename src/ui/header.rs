@@ -40,7 +40,7 @@ pub fn header(desk: Desk) -> AnyView {
                     title="Read all of it over the picture"
                     on:click=move |_| tell_lesson(desk)
                 >
-                    {move || prose(&lesson.get())}
+                    {icon("text")}<span class="masthead__words">{move || prose(&lesson.get())}</span>
                 </button>
             </div>
             {if desk.embedded { full_page(desk) } else { tools(desk) }}

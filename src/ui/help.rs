@@ -4,7 +4,7 @@ use super::view::*;
 
 use super::controls::{hidden, icon, token};
 
-const KEYS: [(&str, &str); 17] = [
+const KEYS: [(&str, &str); 19] = [
     ("← →", "back and forward one action"),
     ("Home End", "to the start, to the end"),
     ("Space", "play, stop"),
@@ -21,6 +21,8 @@ const KEYS: [(&str, &str); 17] = [
     ("↑ ↓", "in the picture: from row to row"),
     ("↑ ↓", "in a console: what was typed before"),
     ("Ctrl K", "anything else, by its name: ⌘K on a Mac"),
+    ("A I E", "to the clients, to the picture, to the servers"),
+    ("O T N", "to the properties, to the text, to the console"),
     ("L", "the library of stories"),
     ("F", "find a failing schedule"),
     (
@@ -77,7 +79,7 @@ pub fn view() -> AnyView {
         </p>
         <h3 class="help__title">"Keys"</h3>
         <dl class="help">{keys.collect_view()}</dl>
-        <p class="help__note">"Keys rest while a field, a button or the slider has the focus; Ctrl K does not."</p>
+        <p class="help__note">"Keys rest while a field or the slider has the focus, which Esc leaves; Ctrl K does not."</p>
         <h3 class="help__title">"Marks"</h3>
         <dl class="help">
             {marks.collect_view()}

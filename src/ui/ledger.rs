@@ -2,6 +2,7 @@
 
 use super::view::*;
 
+use super::browser;
 use super::controls::{Key, badge_of, icon, list, prose, token, verdict};
 use super::desk::Desk;
 use crate::property::{JudgedCondition, LedgerEntry, Reason};
@@ -17,6 +18,17 @@ pub fn ledger(desk: Desk) -> AnyView {
     let sum = desk.read(sum_of);
     let writes = desk.read(writes_of);
     let note = move || sum.get().in_words();
+    let now = desk.read(|session| {
+        let last = session.ledger_backwards().next();
+        let is_now = last.is_some_and(|write| write.action + 1 == session.cursor());
+        is_now.then(|| session.cursor())
+    });
+    effect(move || {
+        desk.tab.get();
+        if now.get().is_some() {
+            request_animation_frame(|| browser::bring_up("write-now"));
+        }
+    });
     let more = move || {
         let earlier = sum.with(|sum| sum.all().saturating_sub(MOST_WRITES));
         (earlier > 0).then(|| {
@@ -95,6 +107,8 @@ struct Row {
     entry: LedgerEntry,
     name: String,
     statement: String,
+    /// Whether it is what the action before the cursor wrote.
+    is_now: bool,
 }
 
 fn writes_of(session: &Session) -> Vec<(Key, Row)> {
@@ -122,6 +136,7 @@ fn row_of(session: &Session, entry: &LedgerEntry) -> Row {
         entry: entry.clone(),
         name,
         statement,
+        is_now: entry.action + 1 == session.cursor(),
     }
 }
 
@@ -156,18 +171,17 @@ fn draw(desk: Desk, row: Row) -> AnyView {
         entry,
         name,
         statement,
+        is_now,
     } = row;
-    let is_stale = entry.accepted && entry.stale;
-    let class = if is_stale {
-        "write write--stale"
-    } else {
-        "write"
+    let class = match entry.accepted && entry.stale {
+        true => "write write--stale",
+        false => "write",
     };
     let go = entry.action + 1;
     let label = "Move the cursor to action ".to_string() + &go.to_string();
     let shown_token = entry.token.map(|number| token(&number.to_string()));
     view! {
-        <li class=class>
+        <li class=class id=is_now.then_some("write-now") aria-current=is_now.then_some("true")>
             <button type="button" class="write__at link" title=label.clone() aria-label=label on:click=move |_| desk.send(Msg::GoTo(go))>
                 {go}
             </button>

@@ -2,10 +2,14 @@
 
 use super::view::*;
 
-use super::controls::{Button, fresh_id, icon, prose};
+use super::browser;
+use super::controls::{Button, icon, prose};
 use super::desk::Desk;
 use super::share;
 use crate::scenario::library::{self, Story};
+
+/// The field for words that stories have.
+const FILTER: &str = "library-filter";
 
 /// What the dialog shows.
 pub fn view(desk: Desk) -> AnyView {
@@ -47,13 +51,16 @@ pub fn view(desk: Desk) -> AnyView {
             {nothing}
         }
     };
-    let id = fresh_id();
+    // On a phone the keyboard would come up over the stories.
+    if browser::window_size().0 > 800.0 {
+        request_animation_frame(|| browser::focus(FILTER));
+    }
     view! {
         {super::shelf::view(desk)}
-        <label class="hidden-but-read" for=id.clone()>"Only stories with these words"</label>
+        <label class="hidden-but-read" for=FILTER>"Only stories with these words"</label>
         <input
             class="field stories__filter"
-            id=id
+            id=FILTER
             placeholder="Only stories with these words: fence, Redlock, duplicate …"
             autocomplete="off"
             on:input=move |event| sought.set(event_target_value(&event).to_ascii_lowercase())

@@ -46,7 +46,7 @@ use wasm_bindgen::JsCast;
 use crate::session::{Notice, Session};
 pub use picture::Drawing;
 
-use controls::list;
+use controls::{Button, list};
 use desk::{Desk, Dock, Tab};
 
 /// Puts the page where `index.html` says 'loading'.
@@ -123,6 +123,7 @@ fn page(desk: Desk) -> AnyView {
     view! {
         {sprite::sprite()}
         <div class="app" data-tab=tab data-dock=dock data-embedded=desk.embedded.then_some("")>
+            {(!desk.embedded).then(|| Button::new("To the picture (I)").class("skip").does(move || picture::go(desk)).draw(desk))}
             {header::header(desk)}
             {phone_tabs(desk)}
             <main class="bench">
@@ -149,7 +150,7 @@ fn servers(desk: Desk) -> AnyView {
     view! {
         <section class="servers panel" aria-labelledby="h-servers">
             <h2 class="hidden-but-read" id="h-servers">"Servers"</h2>
-            <div class="panel__body" tabindex="0">
+            <div class="panel__body" id="servers-body" tabindex="0">
                 {store::store(desk)}
                 {list(tables, table::draw)}
                 {ledger::ledger(desk)}

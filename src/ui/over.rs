@@ -10,10 +10,15 @@ use super::{branches, compare, help, library, notices, palette, search, share};
 /// The one dialog of the page. What is told while it is open stands within it: a browser draws nothing else above it.
 pub fn over_page(desk: Desk) -> AnyView {
     let dialog = NodeRef::<web_sys::HtmlDialogElement>::new();
+    let body = NodeRef::<web_sys::HtmlDivElement>::new();
     effect(move || {
         let over = desk.over.get();
         if let Some(dialog) = dialog.get() {
             browser::show_dialog(&dialog, over.is_some());
+        }
+        // It would stay as far down as the dialog before was scrolled.
+        if let Some(body) = body.get() {
+            body.set_scroll_top(0);
         }
     });
     let close = move || desk.over.set(None);
@@ -56,7 +61,7 @@ pub fn over_page(desk: Desk) -> AnyView {
                         {Button::icon_only("cross", "Close").class("button--quiet").does(close).draw(desk)}
                     </span>
                 </header>
-                <div class="over__body" tabindex="0">{content}</div>
+                <div class="over__body" tabindex="0" node_ref=body>{content}</div>
                 {notices::notice(desk)}
             </div>
         </dialog>

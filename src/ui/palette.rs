@@ -3,7 +3,7 @@
 use super::choices::{Choice, Choices};
 use super::desk::{Desk, Dock, Over, Tab};
 use super::view::*;
-use super::{browser, share, transport};
+use super::{browser, console, picture, share, transport};
 use crate::scenario::library::{self, Story};
 use crate::session::{Branch, Msg, Session, fit};
 
@@ -37,17 +37,26 @@ const PAGE: [Named; 20] = [
     ("Save the text as a file", "", share::save_file),
     ("New: an empty page", "", |desk| share::open_new(desk, "")),
     ("Keys and marks", "?", |desk| open(desk, Over::Help)),
-    ("Show the clients", "", |desk| desk.tab.set(Tab::Clients)),
-    ("Show the picture", "", |desk| desk.tab.set(Tab::Picture)),
-    ("Show the servers", "", |desk| desk.tab.set(Tab::Servers)),
-    ("Show the properties", "", |desk| {
-        show(desk, Dock::Properties, Tab::Servers)
+    ("Go to the clients", "A", |desk| {
+        go(desk, None, Tab::Clients, "clients-body")
     }),
-    ("Show the text", "", |desk| {
-        show(desk, Dock::Text, Tab::Text)
+    ("Go to the picture", "I", picture::go),
+    ("Go to the servers", "E", |desk| {
+        go(desk, None, Tab::Servers, "servers-body")
     }),
-    ("Show the console", "", |desk| {
-        show(desk, Dock::Consoles, Tab::Text)
+    ("Go to the properties", "O", |desk| {
+        go(
+            desk,
+            Some(Dock::Properties),
+            Tab::Servers,
+            "properties-body",
+        )
+    }),
+    ("Go to the text", "T", |desk| {
+        go(desk, Some(Dock::Text), Tab::Text, "text-area")
+    }),
+    ("Go to the console", "N", |desk| {
+        go(desk, Some(Dock::Consoles), Tab::Text, console::FIELD)
     }),
     ("Theme: light", "", |desk| desk.choose_theme("light")),
     ("Theme: dark", "", |desk| desk.choose_theme("dark")),
@@ -65,9 +74,22 @@ fn open(desk: Desk, over: Over) {
     desk.over.set(Some(over));
 }
 
-fn show(desk: Desk, dock: Dock, tab: Tab) {
-    desk.dock.set(dock);
+/// Shows a panel, and puts the focus on the element with this id in it.
+fn go(desk: Desk, dock: Option<Dock>, tab: Tab, id: &'static str) {
+    if let Some(dock) = dock {
+        desk.dock.set(dock);
+    }
     desk.tab.set(tab);
+    request_animation_frame(move || browser::focus(id));
+}
+
+/// Does what this key stands for; whether it stands for something.
+pub fn press(desk: Desk, key: &str) -> bool {
+    let key = if key == " " { "Space" } else { key };
+    let named = PAGE
+        .iter()
+        .find(|(_, own, _)| own.eq_ignore_ascii_case(key));
+    named.map(|(.., does)| does(desk)).is_some()
 }
 
 /// Everything that has a name, in the order in which it is shown.

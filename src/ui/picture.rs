@@ -9,7 +9,7 @@ use wasm_bindgen::JsCast;
 use super::browser;
 use super::clients::strip;
 use super::controls::{Key, list};
-use super::desk::Desk;
+use super::desk::{Desk, Tab};
 use super::properties::tally;
 use super::search::seek;
 use crate::diagram::{Diagram, Lane, LanePlaces, PartId, RowShown};
@@ -21,7 +21,7 @@ use crate::strokes::{self, ABOVE, BELOW, Drawn};
 use crate::words;
 
 /// How far beyond the window is drawn, and how far one may scroll before it is drawn again, in pixels.
-const BEYOND: i32 = 240;
+pub const BEYOND: i32 = 240;
 
 /// The tallest window that is drawn in full, in pixels: no screen is taller, and a page that is printed must not draw everything.
 const TALLEST: i32 = 4000;
@@ -414,6 +414,12 @@ fn go_to_row(desk: Desk, event: &web_sys::MouseEvent) {
     }
 }
 
+/// Shows the picture, with the focus on the row before the cursor.
+pub fn go(desk: Desk) {
+    desk.tab.set(Tab::Picture);
+    focus_row(desk.look(Session::cursor).max(1));
+}
+
 fn focus_row(number: usize) {
     request_animation_frame(move || {
         if let Some(row) = document().get_element_by_id(&("row-".to_string() + &number.to_string()))
@@ -451,7 +457,7 @@ fn move_by_key(desk: Desk, event: &web_sys::KeyboardEvent) {
 // ---- parts
 
 /// A shape on the page.
-fn draw(shape: Shape) -> AnyView {
+pub fn draw(shape: Shape) -> AnyView {
     match shape {
         Shape::Path { class, way } => view! { <path class=class d=way /> }.into_any(),
         Shape::Hatched { class, way } => {

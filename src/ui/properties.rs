@@ -20,7 +20,7 @@ pub fn properties(desk: Desk) -> AnyView {
     view! {
         <section class="properties panel" id="dock-properties" role="tabpanel" aria-label="Properties">
             <header class="panel__head panel__head--undocked"><h2 class="panel__title">"Properties"</h2>{tally(desk)}</header>
-            <div class="panel__body" tabindex="0">
+            <div class="panel__body" id="properties-body" tabindex="0">
                 <ul>{list(mismatches, move |row| draw_mismatch(desk, row))}</ul>
                 <ul>{list(rows, move |row| draw(desk, row))}</ul>
                 <ul>{list(unmet, move |row| draw_unmet(desk, row))}</ul>

@@ -700,6 +700,8 @@ fn number(desk: Desk, bound: Bound) -> AnyView {
         let mut request = request_of(desk);
         bound.put(&mut request, number);
         set(desk, request, None);
+        // One that was emptied shows what stands for nothing, though that may be what it was.
+        event_target::<web_sys::HtmlInputElement>(&event).set_value(&value.get_untracked());
     };
     let id = fresh_id();
     let about_id = fresh_id();

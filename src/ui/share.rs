@@ -19,6 +19,9 @@ const MOST_BYTES_IN_ADDRESS: usize = 60_000;
 /// How long after an action the address and the storage are written, at most once in this time.
 const ONCE_A_SECOND: i32 = 1000;
 
+/// From this width of the window what a story teaches stands beside its title, in pixels (style/layout.css).
+const LESSON_FROM: f64 = 1280.0;
+
 /// The story that a first visit opens on.
 const FIRST_STORY: &str = "07a-split-acquire";
 
@@ -176,6 +179,9 @@ pub fn open_kept(desk: Desk, text: &str, cursor: usize) {
 pub fn open_story(desk: Desk, story: &'static Story) {
     // At its beginning, so that there is something to play.
     open_text(desk, story.text, Some(0), None);
+    if browser::window_size().0 < LESSON_FROM {
+        super::header::tell_lesson(desk);
+    }
 }
 
 /// Opens an empty page, or one that begins with this text.

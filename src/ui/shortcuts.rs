@@ -1,11 +1,11 @@
-//! Keys for what is done most often. They rest while a field, a button or the slider has the focus.
+//! Keys for what is done most often. They rest while a field has the focus, which Escape leaves.
 
 use web_sys::KeyboardEvent;
 
 use super::browser;
 use super::clients::{crash_or_restart, pause_or_resume, step_client};
 use super::desk::{Desk, Over};
-use super::transport;
+use super::{palette, transport};
 use crate::session::{Msg, client_of};
 use crate::sim::action::{Action, ClientId};
 
@@ -18,21 +18,27 @@ pub fn listen(desk: Desk) {
             let is_open = desk.over.get_untracked() == Some(Over::Palette);
             return desk.over.set((!is_open).then_some(Over::Palette));
         }
-        let with_others = event.ctrl_key() || event.meta_key() || event.alt_key();
-        if !with_others
-            && !event.default_prevented()
-            && !browser::keys_are_taken()
-            && press(desk, &event)
-        {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() || event.default_prevented() {
+            return;
+        }
+        if event.key() == "Escape" {
+            browser::leave_field();
+        } else if !browser::is_taken(&event.key()) && press(desk, &event) {
             event.prevent_default();
         }
     });
 }
 
-/// Ctrl+K, or on a Mac the command key with it: wherever the focus is.
+/// Ctrl+K, wherever the focus is; on a Mac the command key with it, as Ctrl+K cuts to the end of a line there.
 fn is_palette(event: &KeyboardEvent) -> bool {
-    let with_control = event.ctrl_key() != event.meta_key();
-    with_control && !event.alt_key() && !event.shift_key() && event.key().eq_ignore_ascii_case("k")
+    let with = (event.ctrl_key(), event.meta_key());
+    let is_with = with
+        == if browser::is_mac() {
+            (false, true)
+        } else {
+            (true, false)
+        };
+    is_with && !event.alt_key() && !event.shift_key() && event.key().eq_ignore_ascii_case("k")
 }
 
 /// Does what the key stands for; whether it stands for something.
@@ -42,18 +48,13 @@ fn press(desk: Desk, event: &KeyboardEvent) -> bool {
         "ArrowRight" => transport::forward(desk),
         "Home" => desk.send(Msg::GoTo(0)),
         "End" => desk.send(Msg::GoTo(usize::MAX)),
-        " " => transport::toggle_play(desk),
         "u" | "U" => desk.send(Msg::Undo),
         "r" | "R" => desk.send(Msg::Redo),
-        "l" | "L" => desk.over.set(Some(Over::Library)),
-        "f" | "F" => desk.over.set(Some(Over::Search)),
-        "v" | "V" => desk.over.set(Some(Over::Compare)),
-        "?" => desk.over.set(Some(Over::Help)),
         "s" | "S" => desk.send(Msg::StepOn),
         "p" | "P" => pause_or_resume(desk, last_actor(desk)),
         "x" | "X" => crash_or_restart(desk, last_actor(desk)),
         "c" | "C" => desk.send(Msg::Act(Action::AdvanceToNextDeadline)),
-        _ => return press_number(desk, event),
+        key => return palette::press(desk, key) || press_number(desk, event),
     }
     true
 }

@@ -9,7 +9,6 @@ use super::completing::Completing;
 use super::controls::{Button, Key, icon, list};
 use super::desk::{Desk, Dock, Tab};
 use super::share;
-use crate::scenario::TextError;
 use crate::scenario::check::Difference;
 use crate::scenario::complete::{block_of, top_level_word};
 use crate::scenario::highlight::{self, Piece};
@@ -149,6 +148,7 @@ pub fn text(desk: Desk) -> AnyView {
                     <pre class="text__copy" style:transform=offset aria-hidden="true">{list(rows, draw_row)}</pre>
                     <textarea
                         class="text__area"
+                        id="text-area"
                         node_ref=area
                         aria-label="The scenario’s text"
                         aria-describedby="text-state"
@@ -372,9 +372,10 @@ fn rows_of(
             None => pieces,
         };
         let is_unmet = unmet.iter().any(|unmet| unmet.line == number);
+        // What was expected stands in the list below.
         let message = error
             .filter(|error| first_error == Some(error))
-            .map(message_of);
+            .map(|error| error.message.clone());
         let row = Row {
             line: number,
             pieces,
@@ -414,13 +415,6 @@ fn mark_of(session: &Session, number: usize, line: &str, is_unmet: bool) -> Mark
         (false, true) => Mark::Cursor,
         (false, false) if action.is_some() && line.contains("=>") || is_expectation => Mark::Met,
         _ => Mark::None,
-    }
-}
-
-fn message_of(error: &TextError) -> String {
-    match error.expected.as_str() {
-        "" => error.message.clone(),
-        expected => error.message.clone() + ": expected " + expected,
     }
 }
 

@@ -78,8 +78,7 @@ fn grows_branches(browser: &Browser) {
     visitor.presses("What was kept when you acted in the past or opened something else");
     let parts = "parts after action 7: crash B, not A token";
     assert_eq!(visitor.contents(".branch__note"), ["12 actions", parts]);
-    let name = format!("{title}, before action 8");
-    visitor.presses(&format!("Compare “{name}” with what is open"));
+    visitor.presses("Compare “Split acquire, before action 8” with what is open");
     browser.wait_for_text(".compare__parts", "crash B");
     browser.wait_for_text(".compare__differs", "broken");
     browser.press(keys::ESCAPE);

@@ -1,13 +1,17 @@
 //! When the browser refuses something, or the page meets a mistake of its own, nobody loses their work and the page says so.
 
 use crate::Test;
-use crate::browser::Browser;
+use crate::browser::{Browser, keys};
 use crate::visitor::Visitor;
 use serde_json::json;
 
 pub const TESTS: &[Test] = &[
     ("opens_a_file_that_is_dropped", opens_a_dropped_file),
     ("says_when_the_work_is_not_kept", says_when_not_kept),
+    (
+        "loses_no_scenario_when_the_storage_is_full",
+        loses_none_when_full,
+    ),
     ("offers_the_link_where_it_cannot_be_copied", offers_the_link),
     ("gives_the_text_back_when_it_stops", gives_the_text_back),
     ("explains_a_link_again_after_a_reload", explains_again),
@@ -54,6 +58,51 @@ fn says_when_not_kept(browser: &Browser) {
         browser.wait_for_text(".status__kept", "Not kept over a reload");
         assert_eq!(browser.complaints(), Vec::<String>::new());
     }
+}
+
+/// Fills the browser's storage to the last byte.
+const FILL: &str = "
+    let filler = '';
+    for (let size = 1 << 22; size > 0; size >>= 1)
+        try { for (;;) { localStorage.setItem('filler', filler + 'x'.repeat(size)); filler += 'x'.repeat(size); } } catch {}";
+
+fn loses_none_when_full(browser: &Browser) {
+    let visitor = Visitor::opens(browser, "");
+    visitor.begins_anew();
+    visitor.adds_client("split-acquire");
+    let keeps = |name: &str| {
+        browser.click(".masthead__title");
+        browser.replace_text(".shelf__name", name);
+        browser.press(keys::ENTER);
+        visitor.hears(&format!("Kept as “{name}”"));
+    };
+    let kept = || {
+        let names = "return JSON.parse(localStorage.getItem('latchkey.shelf')).map(([name]) => name).join()";
+        browser.execute(names, &json!([]))
+    };
+    keeps("first");
+    visitor.waits_a_moment();
+    browser.press(keys::ESCAPE);
+    browser.execute(FILL, &json!([]));
+    keeps("second");
+    visitor.hears("Your work is not kept over a reload: ");
+    visitor.hears("Save it as a file, or copy the link");
+    browser.wait_for_text(".status__kept", "Not kept over a reload");
+    assert_eq!(kept(), json!("first"), "what was kept stays");
+    let names = visitor.contents(".shelf .branch__name button");
+    assert_eq!(
+        names,
+        ["first", "second"],
+        "what is not can be saved as a file"
+    );
+    // As soon as there is room again, it is kept.
+    browser.press(keys::ESCAPE);
+    browser.execute("localStorage.removeItem('filler')", &json!([]));
+    visitor.press_step("A");
+    browser.wait_for_text(".status__kept", "Kept in this browser");
+    visitor.reloads();
+    assert_eq!(kept(), json!("first,second"));
+    visitor.sees_schedule(&["A acquire => OK"]);
 }
 
 fn offers_the_link(browser: &Browser) {

@@ -40,6 +40,7 @@ const OPENERS: &[&str] = &[
     "[title^='What was kept']",
     "[title='Keys and marks (?)']",
     "[title='Do it by name (Ctrl+K)']",
+    "[title='Save, export, embed']",
     "[title='Find a failing schedule (F)']",
     "[title^='The same schedule under']",
 ];
@@ -59,6 +60,11 @@ fn looks_at_dialogs(browser: &Browser, mut look: impl FnMut(&str)) {
 
 fn axe_finds_nothing(browser: &Browser) {
     let mut found = Vec::new();
+    browser.open("");
+    browser.execute(
+        "localStorage.setItem('latchkey.shelf', JSON.stringify([['my lock', '# Mine\\n', 0, 0]]))",
+        &json!([]),
+    );
     for (width, height, dark) in [
         (1440, 900, false),
         (1440, 900, true),
@@ -86,9 +92,37 @@ fn axe_finds_nothing(browser: &Browser) {
             visitor.presses(view);
             look(view);
         }
-        looks_at_dialogs(browser, look);
+        looks_at_dialogs(browser, &mut look);
+        looks_at_branches(&visitor, &mut look);
+        looks_at_choices(&visitor, &mut look);
+        Visitor::opens(browser, &format!("?embed{}", link::encode(story, 8)));
+        look("within another page");
     }
     assert_eq!(found, Vec::<String>::new());
+}
+
+/// Acts in the past, and compares what was there with what is open.
+fn looks_at_branches(visitor: &Visitor<'_>, mut look: impl FnMut(&str)) {
+    visitor.asks_for("crash b");
+    visitor.sees_cursor(9, 9);
+    visitor.asks_for("branches");
+    visitor.presses("Compare “Split acquire, before action 9” with what is open");
+    visitor.browser.wait_for_text(".compare__parts", "crash B");
+    look("the comparison of branches");
+    visitor.browser.press(keys::ESCAPE);
+}
+
+/// Goes to the editor by its key, and looks at what it offers, and at what it says of a mistake.
+fn looks_at_choices(visitor: &Visitor<'_>, mut look: impl FnMut(&str)) {
+    visitor.browser.press("t");
+    visitor.has_focus("text-area");
+    visitor.browser.press(&format!("{}\u{E010}", keys::CONTROL));
+    visitor.browser.press("  cra");
+    visitor.sees_choices(&["crash"]);
+    look("the choices of the editor");
+    visitor.browser.press(keys::ESCAPE);
+    visitor.browser.wait_for_text(".text__errors", "1 error");
+    look("a mistake in the editor");
 }
 
 // ---- no text of a stranger does anything

@@ -155,11 +155,7 @@ impl<'b> Visitor<'b> {
     #[track_caller]
     pub fn asks_for(&self, name: &str) {
         self.browser.press(&format!("{}k", keys::CONTROL));
-        self.browser
-            .wait_until("the field for names has the focus", |browser| {
-                let focused = "return document.activeElement.id === 'palette-field'";
-                browser.execute(focused, &json!([])) == json!(true)
-            });
+        self.has_focus("palette-field");
         self.browser.press(name);
         self.browser.press(keys::ENTER);
     }
@@ -285,6 +281,16 @@ impl<'b> Visitor<'b> {
             let seen = visitor.contents(".choice__text");
             let first = &seen[..seen.len().min(choices.len().max(1))];
             first.join("; ")
+        });
+    }
+
+    /// The element with this id has the focus.
+    #[track_caller]
+    pub fn has_focus(&self, id: &str) {
+        self.comes_to_see(id, |visitor| {
+            let focused = "return document.activeElement.id";
+            let focused = visitor.browser.execute(focused, &json!([]));
+            focused.as_str().unwrap_or_default().to_owned()
         });
     }
 

@@ -3,11 +3,14 @@
 use crate::Test;
 use crate::browser::{Browser, keys};
 use crate::visitor::Visitor;
+use latchkey::link;
+use latchkey::scenario::library::story_named;
 use serde_json::json;
 
 pub const TESTS: &[Test] = &[
     ("completes_what_is_typed_in_the_editor", completes),
     ("does_anything_by_its_name", does_by_name),
+    ("goes_to_every_panel_by_a_key", goes_by_keys),
 ];
 
 fn completes(browser: &Browser) {
@@ -59,4 +62,35 @@ fn does_by_name(browser: &Browser) {
     browser.click(".palette .choice");
     let theme = "return document.documentElement.dataset.theme ?? ''";
     assert_eq!(browser.execute(theme, &json!([])), json!("dark"));
+}
+
+fn goes_by_keys(browser: &Browser) {
+    let story = story_named("07a-split-acquire").expect("it is there").text;
+    let visitor = Visitor::opens(browser, &link::encode(story, 8));
+    // The first thing that Tab comes to leads to the picture, where the arrows go from row to row.
+    browser.press(keys::TAB);
+    browser.press(keys::ENTER);
+    visitor.has_focus("row-8");
+    browser.press(keys::DOWN);
+    visitor.has_focus("row-9");
+    visitor.sees_cursor(9, 12);
+    for (key, id) in [
+        ("e", "servers-body"),
+        ("o", "properties-body"),
+        ("a", "clients-body"),
+        ("t", "text-area"),
+    ] {
+        browser.press(key);
+        visitor.has_focus(id);
+    }
+    // In a field a letter is a letter; Escape leads out of it.
+    browser.press("n");
+    visitor.has_focus("text-area");
+    browser.press(keys::ESCAPE);
+    browser.press(keys::ESCAPE);
+    browser.press("n");
+    visitor.has_focus("console-field");
+    browser.press(keys::ESCAPE);
+    browser.press("l");
+    visitor.has_focus("library-filter");
 }

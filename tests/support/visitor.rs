@@ -257,11 +257,22 @@ impl Visitor {
         self.waits().await;
     }
 
-    /// Puts a value into the field with this label, or chooses it there.
-    pub async fn fills_in(&self, label: &str, value: &str) {
+    fn field(&self, label: &str) -> HtmlElement {
         let label = self.with_words("label", label);
         let id = label.get_attribute("for").unwrap();
-        let field = self.one(&format!("[id='{id}']"));
+        self.one(&format!("[id='{id}']"))
+    }
+
+    /// What stands in the field with this label.
+    pub fn sees_value(&self, label: &str, value: &str) {
+        let field = self.field(label);
+        let seen = js_sys::Reflect::get(&field, &"value".into()).unwrap();
+        assert_eq!(seen.as_string().as_deref(), Some(value), "in {label}");
+    }
+
+    /// Puts a value into the field with this label, or chooses it there.
+    pub async fn fills_in(&self, label: &str, value: &str) {
+        let field = self.field(label);
         js_sys::Reflect::set(&field, &"value".into(), &value.into()).unwrap();
         tell(&field, "input");
         tell(&field, "change");
