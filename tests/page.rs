@@ -464,6 +464,34 @@ async fn pointing_at_a_row_tells_what_happened() {
 }
 
 #[wasm_bindgen_test]
+async fn pointing_at_something_shows_its_causes_and_effects() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    page.points_at(".p-mark--stale").await;
+    page.sees_words(".picture__tip", "A's write with token 2 was accepted");
+    let lit = page.count(".picture__time > .p-part[data-lit]");
+    let others = page.count(".picture__time > .p-part:not([data-lit])");
+    assert!(lit > 5 && others > 5, "{lit} of {others} more");
+    page.points_at(".picture__heads").await;
+    assert_eq!(page.count("[data-lit]"), 0);
+}
+
+#[wasm_bindgen_test]
+async fn the_picture_is_larger_smaller_and_a_table() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    let height = || page.rectangles(".picture__time")[0].height();
+    let whole = height();
+    page.presses_on_page("Larger (+)").await;
+    assert_eq!(height(), whole * 1.25);
+    page.presses_on_page("As much of it as fits (0)").await;
+    let room = page.rectangles(".picture__scroll")[0].height();
+    assert!(height() < room || height() == whole / 4.0);
+    page.presses_on_page("The picture as a table (B)").await;
+    page.sees_words(".told td", "A was a stale holder");
+    page.presses_on_page("Move the cursor to action 3").await;
+    page.sees_cursor(3, 12);
+}
+
+#[wasm_bindgen_test]
 async fn the_bounds_of_a_search_are_written_into_the_text() {
     let page = Visitor::opens(&at_the_start()).await;
     page.presses_on_page("Find a failing schedule (F)").await;

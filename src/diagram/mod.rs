@@ -455,6 +455,19 @@ impl Diagram {
         found.into_iter().take(MOST_RELATED).collect()
     }
 
+    /// What is related to anything that an action brought about.
+    pub fn related_to_row(&self, action: usize) -> Vec<PartId> {
+        let begins = |action: usize| {
+            self.rows
+                .get(action)
+                .map_or(self.parts.len(), |row| row.parts)
+        };
+        let parts = begins(action)..begins(action + 1);
+        let all = parts.flat_map(|part| self.related(PartId(part as u32)));
+        let all: SortedSet<PartId> = all.collect();
+        all.into_iter().take(MOST_RELATED).collect()
+    }
+
     fn follow<'a>(
         &'a self,
         from: PartId,

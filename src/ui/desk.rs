@@ -57,6 +57,8 @@ pub enum Over {
     Help,
     /// Everything that can be done, by its name.
     Palette,
+    /// What the picture shows, as a table.
+    Table,
 }
 
 /// Something to tell the user.
@@ -101,6 +103,8 @@ pub struct Desk {
     pub guide: RwSignal<Option<Guide>>,
     /// Whether the picture is drawn beyond what is seen, for print.
     pub whole: RwSignal<bool>,
+    /// By how much the picture is enlarged, in percent.
+    pub zoom: RwSignal<usize>,
     /// The scenarios that are kept under names, as this page last read or wrote them in the browser.
     pub shelf: RwSignal<Vec<Branch>>,
     /// The theme: `light`, `dark`, or nothing for what the system says.
@@ -136,6 +140,7 @@ impl Desk {
             seeking: RwSignal::new(Seeking::default()),
             guide: RwSignal::new(None),
             whole: RwSignal::new(false),
+            zoom: RwSignal::new(100),
             shelf: RwSignal::new(session.with_untracked(|session| session.shelf().to_vec())),
             theme: RwSignal::new(super::browser::theme()),
             not_kept: RwSignal::new(String::new()),

@@ -4,7 +4,7 @@ use super::view::*;
 
 use super::controls::{hidden, icon, token};
 
-const KEYS: [(&str, &str); 19] = [
+const KEYS: [(&str, &str); 21] = [
     ("← →", "back and forward one action"),
     ("Home End", "to the start, to the end"),
     ("Space", "play, stop"),
@@ -19,6 +19,11 @@ const KEYS: [(&str, &str); 19] = [
     ("C", "the clock to the next deadline"),
     ("U R", "undo, redo"),
     ("↑ ↓", "in the picture: from row to row"),
+    (
+        "+ - 0",
+        "the picture larger, smaller, as much of it as fits",
+    ),
+    ("B", "the picture as a table"),
     ("↑ ↓", "in a console: what was typed before"),
     ("Ctrl K", "anything else, by its name: ⌘K on a Mac"),
     ("A I E", "to the clients, to the picture, to the servers"),

@@ -5,7 +5,7 @@ use super::view::*;
 use super::browser;
 use super::controls::Button;
 use super::desk::{Desk, Over};
-use super::{branches, compare, help, library, notices, palette, search, share};
+use super::{branches, compare, help, library, notices, palette, picture, search, share};
 
 /// The one dialog of the page. What is told while it is open stands within it: a browser draws nothing else above it.
 pub fn over_page(desk: Desk) -> AnyView {
@@ -40,6 +40,7 @@ pub fn over_page(desk: Desk) -> AnyView {
         Some(Over::Compare) => "The same schedule, side by side",
         Some(Over::Help) => "Keys and marks",
         Some(Over::Palette) => "Do it by name",
+        Some(Over::Table) => "The picture as a table",
         None => "",
     };
     let content = move || match desk.over.get() {
@@ -50,6 +51,7 @@ pub fn over_page(desk: Desk) -> AnyView {
         Some(Over::Compare) => compare::view(desk),
         Some(Over::Help) => help::view(),
         Some(Over::Palette) => palette::view(desk),
+        Some(Over::Table) => picture::as_table(desk),
         None => ().into_any(),
     };
     view! {

@@ -20,7 +20,7 @@ enum Doing {
 type Named = (&'static str, &'static str, fn(Desk));
 
 /// What the page does beside the session.
-const PAGE: [Named; 20] = [
+const PAGE: [Named; 24] = [
     ("Play, or stop playing", "Space", transport::toggle_play),
     ("Find a failing schedule", "F", |desk| {
         open(desk, Over::Search)
@@ -41,6 +41,12 @@ const PAGE: [Named; 20] = [
         go(desk, None, Tab::Clients, "clients-body")
     }),
     ("Go to the picture", "I", picture::go),
+    ("The picture as a table", "B", |desk| {
+        open(desk, Over::Table)
+    }),
+    ("Picture: larger", "+", |desk| picture::zoom(desk, 5, 4)),
+    ("Picture: smaller", "-", |desk| picture::zoom(desk, 4, 5)),
+    ("Picture: as much as fits", "0", picture::fit),
     ("Go to the servers", "E", |desk| {
         go(desk, None, Tab::Servers, "servers-body")
     }),

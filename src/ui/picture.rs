@@ -8,8 +8,8 @@ use wasm_bindgen::JsCast;
 
 use super::browser;
 use super::clients::strip;
-use super::controls::{Key, list};
-use super::desk::{Desk, Tab};
+use super::controls::{Button, Key, list};
+use super::desk::{Desk, Over, Tab};
 use super::properties::tally;
 use super::search::seek;
 use crate::diagram::{Diagram, Lane, LanePlaces, PartId, RowShown};
@@ -25,6 +25,16 @@ pub const BEYOND: i32 = 240;
 
 /// The tallest window that is drawn in full, in pixels: no screen is taller, and a page that is printed must not draw everything.
 const TALLEST: i32 = 4000;
+
+/// The least and the most that it is enlarged, in percent.
+const LEAST_ZOOM: usize = 25;
+const MOST_ZOOM: usize = 300;
+
+/// The most room that the sentence at the pointer takes, in pixels (style/over.css).
+const WIDTH_OF_TIP: i32 = 384;
+
+/// The most actions that the table tells of.
+const MOST_TOLD: usize = 400;
 
 /// The element that scrolls.
 const BODY: &str = "picture-body";
@@ -100,9 +110,15 @@ pub fn picture(desk: Desk) -> AnyView {
         let Some(body) = body.get_untracked() else {
             return;
         };
-        let (top, height, width) = (body.scroll_top(), body.client_height(), body.client_width());
+        let by = scale(desk);
+        let [top, height, width, left] = [
+            body.scroll_top(),
+            body.client_height(),
+            body.client_width(),
+            body.scroll_left(),
+        ]
+        .map(|pixels| (f64::from(pixels) / by) as i32);
         // What stands at the left stays there (style/picture.css).
-        let left = body.scroll_left();
         let style = web_sys::HtmlElement::style(&body);
         let _ = style.set_property("--scrolled", &(left.to_string() + "px"));
         let _ = style.set_property("--grounded", if left > 0 { "1" } else { "0" });
@@ -120,6 +136,15 @@ pub fn picture(desk: Desk) -> AnyView {
             browser::on_width(&body, move |_, _| measure());
         }
     });
+    effect(move || {
+        desk.zoom.get();
+        request_animation_frame(measure);
+    });
+    let enlarged = move |pixels: i32| {
+        desk.zoom.get();
+        desk.whole.get();
+        (f64::from(pixels) * scale(desk)).to_string()
+    };
     let cursor = desk.read(Session::cursor);
     let places = Memo::new(move || {
         let width = window.get().width;
@@ -188,6 +213,9 @@ pub fn picture(desk: Desk) -> AnyView {
     let is_empty = desk.read(|session| session.timeline().is_empty());
     let frozen = desk.read(Session::why_not_writable);
     let tip = RwSignal::new(None::<Tip>);
+    let lit =
+        Memo::new(move || tip.with(|tip| tip.as_ref().map_or(Vec::new(), |tip| tip.lit.clone())));
+    effect(move || lit.with(|lit| light(lit)));
     let drawn_box = move || {
         let (width, height) = size.get();
         [
@@ -204,6 +232,14 @@ pub fn picture(desk: Desk) -> AnyView {
             + &words::count(actions, "action", "actions")
             + ", time downward"
     };
+    let table = Button::new("The picture as a table (B)")
+        .class("skip")
+        .does(move || desk.over.set(Some(Over::Table)));
+    let zooms = move |icon, label: &str, does: fn(Desk)| {
+        Button::icon_only(icon, label)
+            .class("button--small")
+            .does(move || does(desk))
+    };
     view! {
         <section class="picture panel" aria-labelledby="h-picture">
             <header class="panel__head">
@@ -217,17 +253,20 @@ pub fn picture(desk: Desk) -> AnyView {
                 class="picture__scroll panel__body"
                 id=BODY
                 node_ref=body
-                on:scroll=move |_| { measure(); tip.set(None) }
+                on:scroll=move |_| { measure(); tip.set(tip_at_focus(desk)) }
                 on:click=move |event| go_to_row(desk, &event)
                 on:keydown=move |event| move_by_key(desk, &event)
                 on:mousemove=move |event| tip.set(tip_at(desk, &event))
                 on:mouseleave=move |_| tip.set(None)
+                on:focusin=move |_| tip.set(tip_at_focus(desk))
+                on:focusout=move |_| tip.set(None)
             >
+                {table.draw(desk)}
                 <svg
                     class="picture__heads"
                     aria-hidden="true"
-                    height="42"
-                    width=move || size.get().0.to_string()
+                    height=move || enlarged(42)
+                    width=move || enlarged(size.get().0)
                     viewBox=move || ["0 0", &size.get().0.to_string(), "42"].join(" ")
                 >
                     {move || heads.get().into_iter().map(draw).collect_view()}
@@ -240,8 +279,8 @@ pub fn picture(desk: Desk) -> AnyView {
                     id="picture-time"
                     role="group"
                     aria-label=label
-                    width=move || size.get().0.to_string()
-                    height=move || size.get().1.to_string()
+                    width=move || enlarged(size.get().0)
+                    height=move || enlarged(size.get().1)
                     viewBox=drawn_box
                 >
                     {list(rows, draw_row)}
@@ -255,6 +294,11 @@ pub fn picture(desk: Desk) -> AnyView {
                     </g>
                 </svg>
                 {move || is_empty.get().then(nothing_yet)}
+            </div>
+            <div class="picture__zoom">
+                {zooms("less", "Smaller (-)", |desk| zoom(desk, 4, 5)).draw(desk)}
+                {zooms("fit", "As much of it as fits (0)", fit).draw(desk)}
+                {zooms("add", "Larger (+)", |desk| zoom(desk, 5, 4)).draw(desk)}
             </div>
             {strip(desk)}
             {move || tip.get().map(draw_tip)}
@@ -282,6 +326,87 @@ fn nothing_yet() -> AnyView {
     .into_any()
 }
 
+// ---- larger and smaller
+
+/// By how much the picture is enlarged; a file and paper get it as it is.
+fn scale(desk: Desk) -> f64 {
+    match desk.whole.get_untracked() {
+        true => 1.0,
+        false => desk.zoom.get_untracked() as f64 / 100.0,
+    }
+}
+
+/// Makes the picture larger or smaller by a fraction. Its lanes fill the panel all the same.
+pub fn zoom(desk: Desk, by: usize, of: usize) {
+    desk.zoom
+        .update(|zoom| *zoom = (*zoom * by / of).clamp(LEAST_ZOOM, MOST_ZOOM));
+}
+
+/// Makes the picture as small as it takes to see all of it, where that can still be read.
+pub fn fit(desk: Desk) {
+    let Some(body) = browser::element(BODY) else {
+        return;
+    };
+    let (width, height) = desk.drawing.with_untracked(|drawing| {
+        let diagram = &drawing.diagram;
+        let places = LanePlaces::new(&diagram.lanes(), diagram.locks().len(), 0);
+        let height = diagram.height(diagram.len()) + ABOVE + BELOW + strokes::HEADS;
+        (places.width, height)
+    });
+    let fits = |seen: i32, all: i32| (seen.max(0) * 100 / all.max(1)) as usize;
+    let fits = fits(body.client_width(), width).min(fits(body.client_height(), height));
+    desk.zoom.set(fits.clamp(LEAST_ZOOM, 100));
+}
+
+// ---- as a table
+
+/// What the dialog shows: the picture's equal in words, around the cursor where it is long.
+pub fn as_table(desk: Desk) -> AnyView {
+    let cursor = desk.look(Session::cursor);
+    let from = cursor.saturating_sub(MOST_TOLD / 2);
+    let rows = desk.drawing.with_untracked(|drawing| {
+        drawing
+            .diagram
+            .as_table(&drawing.setup, from..from + MOST_TOLD)
+    });
+    let all = desk.look(|session| session.timeline().len());
+    let note = (all > MOST_TOLD).then(|| {
+        let told = "Actions ".to_string() + &(from + 1).to_string() + " to ";
+        let told = told + &(from + MOST_TOLD).min(all).to_string() + " of " + &all.to_string();
+        view! { <p class="share__note">{told}", those around the cursor."</p> }
+    });
+    let rows = rows.into_iter().map(|row| {
+        let to = row.action + 1;
+        let go = move |_| {
+            desk.over.set(None);
+            desk.send(Msg::GoTo(to));
+        };
+        let label = "Move the cursor to action ".to_string() + &to.to_string();
+        view! {
+            <tr aria-current=(to == cursor).then_some("true")>
+                <td><button type="button" class="link" aria-label=label on:click=go>{to}</button></td>
+                <td>{row.time}</td>
+                <td>{row.who}</td>
+                <td>{row.what}</td>
+                <td>{row.verdict}</td>
+            </tr>
+        }
+    });
+    view! {
+        {note}
+        <div class="rows__scroll">
+            <table class="rows told">
+                <thead><tr>
+                    <th scope="col">"Action"</th><th scope="col">"Time, s"</th><th scope="col">"Who"</th><th scope="col">"What"</th>
+                    <th scope="col">"Verdict"</th>
+                </tr></thead>
+                <tbody>{rows.collect_view()}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}
+
 /// Scrolls so that the cursor's line, and the lane of whoever acted last, are seen whenever the cursor moves.
 fn keep_cursor_in_view(desk: Desk, places: Memo<LanePlaces>) {
     let place = Memo::new(move || {
@@ -290,10 +415,11 @@ fn keep_cursor_in_view(desk: Desk, places: Memo<LanePlaces>) {
             cursor,
             desk.drawing.with(|drawing| drawing.diagram.height(cursor)),
             desk.tab.get(),
+            desk.zoom.get(),
         )
     });
     effect(move || {
-        let (_, y, _) = place.get();
+        let (_, y, ..) = place.get();
         let actor =
             desk.look(|session| session.last_entry().and_then(|entry| actor(&entry.action)));
         let x = actor.and_then(|lane| places.with_untracked(|places| places.x(lane)));
@@ -301,16 +427,18 @@ fn keep_cursor_in_view(desk: Desk, places: Memo<LanePlaces>) {
             let Some(body) = browser::element(BODY) else {
                 return;
             };
+            let by = scale(desk);
+            let to = |pixels: i32| (f64::from(pixels) * by) as i32;
             let (top, height) = (body.scroll_top(), body.client_height());
             // The heads stay at the top, and the row before the cursor is what one wants to see.
-            let (least, most) = (y + ABOVE + BELOW + 42 - height, y + ABOVE - 110);
+            let (least, most) = (to(y + ABOVE + BELOW + 42) - height, to(y + ABOVE - 110));
             if top < least || top > most {
                 body.set_scroll_top(if top < least { least } else { most.max(0) });
             }
             // The axis stays at the left, and beside a lane stand its belief and its words.
             if let Some(x) = x {
                 let (left, width) = (body.scroll_left(), body.client_width());
-                let (least, most) = (x + 110 - width, x - 130);
+                let (least, most) = (to(x + 110) - width, to(x - 130));
                 if left < least || left > most.max(0) {
                     body.set_scroll_left(if left < least { least } else { most });
                 }
@@ -399,7 +527,8 @@ fn draw_row(row: Row) -> AnyView {
 /// The action whose row is at the pointer.
 fn row_at(desk: Desk, event: &web_sys::MouseEvent) -> Option<usize> {
     let time = document().get_element_by_id("picture-time")?;
-    let y = f64::from(event.client_y()) - time.get_bounding_client_rect().top() - f64::from(ABOVE);
+    let y = f64::from(event.client_y()) - time.get_bounding_client_rect().top();
+    let y = y / scale(desk) - f64::from(ABOVE);
     desk.drawing.with_untracked(|drawing| {
         let height = drawing.diagram.height(drawing.diagram.len());
         (y >= 0.0 && y < f64::from(height)).then(|| drawing.diagram.action_at(y as i32))?
@@ -490,6 +619,8 @@ struct Tip {
     x: i32,
     y: i32,
     words: String,
+    /// The causes and the effects of what is pointed at.
+    lit: Vec<PartId>,
 }
 
 /// The most sentences that a row tells at once.
@@ -497,19 +628,65 @@ const MOST_SENTENCES: usize = 5;
 
 fn tip_at(desk: Desk, event: &web_sys::MouseEvent) -> Option<Tip> {
     let target = event.target()?.dyn_into::<web_sys::Element>().ok()?;
-    let words = match target.closest("[data-part]").ok().flatten() {
-        Some(part) => {
-            let id = PartId(part.get_attribute("data-part")?.parse().ok()?);
-            desk.drawing
-                .with_untracked(|drawing| drawing.diagram.sentence(&drawing.setup, id))
-        }
-        None => told_by_row(desk, row_at(desk, event)?),
+    let part = target.closest("[data-part]").ok().flatten();
+    let (words, lit) = match part.and_then(|part| part_of(&part)) {
+        Some(part) => desk.drawing.with_untracked(|drawing| {
+            let diagram = &drawing.diagram;
+            (
+                diagram.sentence(&drawing.setup, part),
+                diagram.related(part),
+            )
+        }),
+        None => (told_by_row(desk, row_at(desk, event)?), Vec::new()),
     };
     (!words.is_empty()).then(|| Tip {
         x: event.client_x(),
         y: event.client_y(),
         words,
+        lit,
     })
+}
+
+fn part_of(element: &web_sys::Element) -> Option<PartId> {
+    let id = element.get_attribute("data-part")?;
+    id.parse().ok().map(PartId)
+}
+
+/// The sentence of the row that the keyboard has come to.
+fn tip_at_focus(desk: Desk) -> Option<Tip> {
+    let row = document().active_element()?;
+    let is_row = row.matches(".p-row:focus-visible") == Ok(true);
+    let number = is_row.then(|| row.id())?;
+    let action = number.strip_prefix("row-")?.parse::<usize>().ok()? - 1;
+    let words = told_by_row(desk, action);
+    let place = row.get_bounding_client_rect();
+    (!words.is_empty()).then(|| Tip {
+        x: place.left() as i32 + 80,
+        y: place.bottom() as i32,
+        words,
+        lit: desk
+            .drawing
+            .with_untracked(|drawing| drawing.diagram.related_to_row(action)),
+    })
+}
+
+/// Shows these parts before all others.
+fn light(lit: &[PartId]) {
+    let Some(time) = document().get_element_by_id("picture-time") else {
+        return;
+    };
+    let mark = |element: &web_sys::Element, is_lit: bool| {
+        let _ = element.toggle_attribute_with_force("data-lit", is_lit);
+    };
+    mark(&time, !lit.is_empty());
+    let mut next = time.first_element_child();
+    while let Some(element) = next {
+        mark(
+            &element,
+            part_of(&element).is_some_and(|part| lit.contains(&part)),
+        );
+        next = element.next_element_sibling();
+    }
 }
 
 /// What an action brought about, in sentences.
@@ -530,7 +707,13 @@ fn told_by_row(desk: Desk, action: usize) -> String {
 }
 
 fn draw_tip(tip: Tip) -> AnyView {
-    let Tip { x, y, words } = tip;
+    let Tip { x, y, words, .. } = tip;
     let pixels = |value: i32| value.to_string() + "px";
-    view! { <div class="picture__tip" style:left=pixels(x) style:top=pixels(y) aria-hidden="true">{words}</div> }.into_any()
+    let (width, height) = browser::window_size();
+    let x = x.min(width as i32 - WIDTH_OF_TIP).max(0);
+    let class = match f64::from(y) > height * 0.7 {
+        true => "picture__tip picture__tip--above",
+        false => "picture__tip",
+    };
+    view! { <div class=class style:left=pixels(x) style:top=pixels(y) aria-hidden="true">{words}</div> }.into_any()
 }

@@ -3,7 +3,7 @@
 use super::view::*;
 
 /// Names and drawings, within 16 by 16, stroked.
-const ICONS: [(&str, &str); 32] = [
+const ICONS: [(&str, &str); 34] = [
     ("latch-open", "M3 14V5M13 14V5M3 9 11.5 2.5"),
     ("latch-closed", "M3 14V3M13 14V3M3 8.5h10"),
     ("tick", "m3 8.5 3.5 3.5L13 4.5"),
@@ -62,6 +62,8 @@ const ICONS: [(&str, &str); 32] = [
     ("compare", "M2 3h4.5v10H2zM9.5 3H14v10H9.5zM9.5 8H14"),
     ("text", "M3 3.5h10M3 6.5h7M3 9.5h10M3 12.5h5"),
     ("command", "m3 4 4 4-4 4M8.5 12H13"),
+    ("less", "M3 8h10"),
+    ("fit", "M2 6V2h4M14 6V2h-4M2 10v4h4M14 10v4h-4"),
     ("more", "M3 8h.1M8 8h.1M13 8h.1"),
 ];
 

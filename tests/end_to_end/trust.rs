@@ -93,6 +93,10 @@ fn axe_finds_nothing(browser: &Browser) {
             look(view);
         }
         looks_at_dialogs(browser, &mut look);
+        visitor.asks_for("the picture as a table");
+        browser.wait_for_text(".told", "A was a stale holder");
+        look("the picture as a table");
+        browser.press(keys::ESCAPE);
         looks_at_branches(&visitor, &mut look);
         looks_at_choices(&visitor, &mut look);
         Visitor::opens(browser, &format!("?embed{}", link::encode(story, 8)));
