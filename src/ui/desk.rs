@@ -11,6 +11,7 @@ use leptos::prelude::RwSignal as LargeSignal;
 use super::guide::Guide;
 use super::picture::Drawing;
 use super::search::Seeking;
+use crate::property::Verdict;
 use crate::scenario::check::Difference;
 use crate::session::{Branch, Msg, Notice, Session};
 use crate::sim::action::ClientId;
@@ -235,7 +236,7 @@ impl Desk {
     }
 }
 
-/// The line of the schedule before the cursor, with its number.
+/// The line of the schedule before the cursor, with its number, the verdicts on what it wrote, and the properties that it broke.
 pub fn where_it_stands(session: &Session) -> String {
     let Some(action) = session.cursor().checked_sub(1) else {
         return "At the start, before the first action".to_string();
@@ -247,5 +248,18 @@ pub fn where_it_stands(session: &Session) -> String {
         .get(line - 1)
         .map_or("", |line| line.trim());
     let line: Vec<&str> = line.split_whitespace().collect();
-    (action + 1).to_string() + " · " + &line.join(" ")
+    let mut told = vec![(action + 1).to_string(), line.join(" ")];
+    let entry = session.last_entry();
+    told.extend(
+        entry
+            .iter()
+            .flat_map(|entry| &entry.ledger)
+            .map(|write| write.verdict()),
+    );
+    for (property, verdict) in session.verdicts() {
+        if matches!(verdict, Verdict::Broken(found) if found.action == action) {
+            told.push("broken: ".to_string() + property.sentence());
+        }
+    }
+    told.join(" · ")
 }
