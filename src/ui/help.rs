@@ -4,10 +4,10 @@ use super::view::*;
 
 use super::controls::{hidden, icon, token};
 
-const KEYS: [(&str, &str); 21] = [
+/// The keys beside those of the page's own names.
+const KEYS: [(&str, &str); 11] = [
     ("← →", "back and forward one action"),
     ("Home End", "to the start, to the end"),
-    ("Space", "play, stop"),
     ("1 … 9", "the next step of that client"),
     ("⇧ 1 … 9", "pause or resume that client"),
     (
@@ -18,23 +18,11 @@ const KEYS: [(&str, &str); 21] = [
     ("X", "crash or restart it"),
     ("C", "the clock to the next deadline"),
     ("U R", "undo, redo"),
-    ("↑ ↓", "in the picture: from row to row"),
     (
-        "+ - 0",
-        "the picture larger, smaller, as much of it as fits",
+        "↑ ↓",
+        "in the picture: from row to row; in a console: what was typed before",
     ),
-    ("B", "the picture as a table"),
-    ("↑ ↓", "in a console: what was typed before"),
-    ("Ctrl K", "anything else, by its name: ⌘K on a Mac"),
-    ("A I E", "to the clients, to the picture, to the servers"),
-    ("O T N", "to the properties, to the text, to the console"),
-    ("L", "the library of stories"),
-    ("F", "find a failing schedule"),
-    (
-        "V",
-        "the schedule side by side with itself, one thing changed",
-    ),
-    ("?", "this sheet"),
+    ("Ctrl K", "anything by its name: ⌘K on a Mac"),
 ];
 
 const MARKS: [(&str, &str); 6] = [
@@ -67,8 +55,9 @@ const MARKS: [(&str, &str); 6] = [
 /// What the dialog shows.
 pub fn view() -> AnyView {
     let keys = KEYS
-        .iter()
-        .map(|(key, what)| view! { <div><dt><kbd>{*key}</kbd></dt><dd>{*what}</dd></div> });
+        .into_iter()
+        .chain(super::palette::keys())
+        .map(|(key, what)| view! { <div><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div> });
     let marks = MARKS.iter().map(|(sign, what)| view! { <div><dt class="help__sign">{icon(sign)}</dt><dd>{*what}</dd></div> });
     view! {
         <p class="help__lead">

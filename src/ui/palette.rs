@@ -41,12 +41,6 @@ const PAGE: [Named; 24] = [
         go(desk, None, Tab::Clients, "clients-body")
     }),
     ("Go to the picture", "I", picture::go),
-    ("The picture as a table", "B", |desk| {
-        open(desk, Over::Table)
-    }),
-    ("Picture: larger", "+", |desk| picture::zoom(desk, 5, 4)),
-    ("Picture: smaller", "-", |desk| picture::zoom(desk, 4, 5)),
-    ("Picture: as much as fits", "0", picture::fit),
     ("Go to the servers", "E", |desk| {
         go(desk, None, Tab::Servers, "servers-body")
     }),
@@ -64,6 +58,12 @@ const PAGE: [Named; 24] = [
     ("Go to the console", "N", |desk| {
         go(desk, Some(Dock::Consoles), Tab::Text, console::FIELD)
     }),
+    ("The picture as a table", "B", |desk| {
+        open(desk, Over::Table)
+    }),
+    ("Picture: larger", "+", |desk| picture::zoom(desk, 5, 4)),
+    ("Picture: smaller", "-", |desk| picture::zoom(desk, 4, 5)),
+    ("Picture: as much as fits", "0", picture::fit),
     ("Theme: light", "", |desk| desk.choose_theme("light")),
     ("Theme: dark", "", |desk| desk.choose_theme("dark")),
     ("Theme: as the system has it", "", |desk| {
@@ -87,6 +87,12 @@ fn go(desk: Desk, dock: Option<Dock>, tab: Tab, id: &'static str) {
     }
     desk.tab.set(tab);
     request_animation_frame(move || browser::focus(id));
+}
+
+/// The keys of what has one, each with its name.
+pub fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let named = PAGE.iter().filter(|(_, key, _)| !key.is_empty());
+    named.map(|(name, key, _)| (*key, *name))
 }
 
 /// Does what this key stands for; whether it stands for something.
