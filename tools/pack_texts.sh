@@ -1,7 +1,7 @@
 #!/bin/sh
 # Called by Trunk after every build: joins a release build's style sheets into one, in the page's order, and takes comments and
-# indentation out of them and of the scripts. Compressed that is 6 kB less, and one request in place of ten. A debug build keeps them as
-# they are. By hand: tools/pack_texts.sh FOLDER.
+# indentation out of them and of the scripts. Compressed that is 6 kB less, and one request in place of ten. What the programs import gets
+# short names, 4 kB less. A debug build keeps all as it is. By hand: tools/pack_texts.sh FOLDER.
 set -eu
 
 [ $# = 1 ] || [ "$TRUNK_PROFILE" = release ] || exit 0
@@ -26,4 +26,18 @@ mv index.html.new index.html
 for script in *.js; do
     sed '/^ *\/\*\*$/,/^ *\*\/$/d; /^ *\/\*\*.*\*\/$/d; /^ *\/\//d; s/^ *//; /^$/d' "$script" >script.new
     mv script.new "$script"
+done
+# The names of what a program imports end in digests, which nobody reads and nothing compresses. In their place stand numbers, as long as
+# the names, so that the program stays valid. Where sed changes more than that, as some do at the end of a file, the names stay.
+for program in *_bg.wasm; do
+    script=${program%_bg.wasm}.js
+    grep -oE '__wbg_[A-Za-z0-9_]*_[0-9a-f]{16}' "$script" | sort -u |
+        awk '{ number = NR; while (length(number) < length($0) - 1) number = "0" number; print "s/" $0 "/_" number "/g" }' >names.sed
+    LC_ALL=C sed -f names.sed "$program" >program.new
+    LC_ALL=C sed -f names.sed "$script" >script.new
+    if [ "$(wc -c <program.new)" -eq "$(wc -c <"$program")" ]; then
+        mv program.new "$program"
+        mv script.new "$script"
+    fi
+    rm -f names.sed program.new script.new
 done

@@ -258,16 +258,6 @@ fn is_possible(reading: &Reading, timeline: &Timeline) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A scenario as a sequence diagram for Mermaid.
-pub fn mermaid(reading: &Reading, timeline: &Timeline) -> String {
-    mermaid::print(reading, timeline)
-}
-
-/// A scenario as a remark for a review.
-pub fn markdown(text: &str, reading: &Reading, timeline: &Timeline) -> String {
-    markdown::print(text, reading, timeline)
-}
-
 /// The variables of a request, in the order of writing.
 fn variables(request: &Request) -> Box<dyn Iterator<Item = &str> + '_> {
     match request {

@@ -1,5 +1,5 @@
-//! The scenario as something else: a diagram or a remark for a review; and the picture, a test for real servers, or a model, which a
-//! program of its own writes, for the page has no room for all those printers.
+//! The scenario as something else: a diagram or a remark for a review, the picture, a test for real servers, or a model. A program of
+//! its own writes them, for the page has no room for all those printers.
 
 use super::view::*;
 
@@ -7,8 +7,7 @@ use super::browser;
 use super::controls::{Button, fresh_id};
 use super::desk::Desk;
 use super::share::file_name;
-use crate::export::{self, Format};
-use crate::scenario;
+use crate::export::Format;
 use crate::session::Session;
 
 /// What the scenario can become here beside texts: what it is called, and in words.
@@ -62,10 +61,6 @@ fn draw(desk: Desk, chosen: &str, holds: RwSignal<bool>) -> AnyView {
             desk.look(super::share::embedding),
         );
     };
-    if let Some(text) = desk.look(|session| own_text(session, format)) {
-        let note = "GitHub and GitLab draw it where it is pasted.";
-        return draw_text(desk, words_of(format), note, name_of(desk, format), text);
-    }
     let switch = format.is_test().then(|| switch(holds));
     view! {
         {switch}
@@ -85,11 +80,12 @@ fn draw_asked(desk: Desk, format: Format, holds: bool) -> AnyView {
     browser::export_text(&text, format.name(), holds, move |said| {
         answer.set(Some(said))
     });
-    let note = match format.is_test() {
-        true => "A test against real servers; how it is run stands at its top.",
-        false => {
+    let note = match format {
+        Format::Markdown | Format::Mermaid => "GitHub and GitLab draw it where it is pasted.",
+        Format::Promela | Format::Tla => {
             "A model of the first search that the text asks for; how it is checked stands at its top."
         }
+        _ => "A test against real servers; how it is run stands at its top.",
     };
     let draw = move || match answer.get() {
         None => view! { <p class="share__note">"…"</p> }.into_any(),
@@ -139,17 +135,6 @@ fn draw_text(desk: Desk, words: String, note: &'static str, name: String, text: 
         <div class="share__row">{copy.draw(desk)} {save.draw(desk)}</div>
     }
     .into_any()
-}
-
-/// The text in this format, if the page itself can write it.
-fn own_text(session: &Session, format: Format) -> Option<String> {
-    let text = session.text();
-    let reading = scenario::read(&text).ok()?;
-    match format {
-        Format::Markdown => Some(export::markdown(&text, &reading, session.timeline())),
-        Format::Mermaid => Some(export::mermaid(&reading, session.timeline())),
-        _ => None,
-    }
 }
 
 /// The picture in the colours that its reader prefers, as the other program writes it; a PNG is drawn from that.
