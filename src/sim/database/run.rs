@@ -587,8 +587,10 @@ impl Run<'_> {
         } = scan.locking;
         let index = path.index;
         let before: Vec<Lock> = self.own_locks().cloned().collect();
-        if !self.locks_gaps() && scan.semi_consistent && index == 0 && path.identifying.is_empty() {
-            // READ COMMITTED: UPDATE waits only for rows that would match as they are committed.
+        let looks_up = path.intervals.iter().any(|interval| interval.point);
+        let searches = index == 0 && path.identifying.is_empty() && !looks_up;
+        if !self.locks_gaps() && scan.semi_consistent && searches {
+            // READ COMMITTED: UPDATE waits only for rows that would match as they are committed, unless it looks them up by key.
             let Some(values) = self.view().current(table, key) else {
                 return Ok(Look::Nothing);
             };

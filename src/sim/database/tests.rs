@@ -312,6 +312,14 @@ fn transactions_wait_for_each_other() {
          B: UPDATE w SET u = 80 WHERE id = 2 => waits
          A: ROLLBACK => OK
          B => ERROR 1062 (23000): Duplicate entry '80' for key 'w.u'",
+        // At READ COMMITTED a scan passes by what is not committed; a key that is looked up is waited for.
+        "A: BEGIN => OK
+         A: INSERT INTO t VALUES (7, 70) => 1 row
+         B: SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         B: UPDATE t SET n = n + 1 WHERE id > 5 => 0 rows
+         B: UPDATE t SET n = n + 1 WHERE id IN (7, 1) => waits
+         A: ROLLBACK => OK
+         B => 1 row",
         // Two wait for a duplicate that is rolled back: each then keeps the gap from the other.
         "A: BEGIN => OK
          A: INSERT INTO t VALUES (3, 30) => 1 row
