@@ -21,6 +21,7 @@ use crate::property::Property;
 use crate::sim::action::Action;
 use crate::sim::setup::Setup;
 use crate::timeline::Moment;
+use crate::words::grouped;
 
 /// A search under way.
 pub(super) struct Engine {
@@ -230,6 +231,10 @@ impl Engine {
             }
         }
         self.settle();
+        // Not only between turns, of which a late one may take as much memory as all before it.
+        if self.bytes() >= self.bounds.bytes {
+            self.stop();
+        }
     }
 
     /// Looks up what was made, and looks whether it is what is looked for.
@@ -273,8 +278,7 @@ impl Engine {
             self.current = cost;
             self.turn = turn;
         }
-        let is_full = self.explorer.worlds.count() as u64 >= self.bounds.worlds;
-        if is_full || self.bytes() >= self.bounds.bytes {
+        if self.explorer.worlds.count() as u64 >= self.bounds.worlds {
             self.stop();
         }
     }
@@ -484,6 +488,13 @@ impl Engine {
     /// What the bounds left out.
     pub fn left_out(&self) -> Vec<String> {
         let mut left_out = Vec::new();
+        if self.is_cut && self.bytes() >= self.bounds.bytes {
+            let most = grouped(self.bounds.bytes >> 20);
+            left_out.push(format!("what takes more than {most} MB of memory"));
+        } else if self.is_cut && self.explorer.worlds.count() as u64 >= self.bounds.worlds {
+            let most = grouped(self.bounds.worlds);
+            left_out.push(format!("more than {most} distinct worlds"));
+        }
         let wants = self.explorer.wants;
         if wants.faults {
             let most = counted(self.explorer.most_faults, "fault", "faults");

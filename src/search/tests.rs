@@ -204,3 +204,43 @@ fn where_there_is_nothing_to_reduce_reductions_change_no_count() {
     // No variable but the client's name, which the release reads.
     check(pinned!("14b-compare-and-delete"), Reduction::DeadVariables);
 }
+
+#[test]
+fn a_limit_ends_a_search_with_what_is_known_by_then_and_says_which_it_was() {
+    let check = |bounds: Bounds, left_out: &str| {
+        let bounds = Bounds {
+            expiries: 2,
+            wipes: 1,
+            without: Reduction::ALL.to_vec(),
+            ..bounds
+        };
+        let goal = Goal::Breaks(vec![Property::StockNotNegative]);
+        let mut search = Search::new(SPLIT, 0, bounds.clone(), goal).unwrap();
+        let Outcome::LimitReached {
+            depth,
+            left_out: said,
+            ..
+        } = search.finish().clone()
+        else {
+            panic!("it has to meet the limit: {left_out}");
+        };
+        let progress = search.progress();
+        assert_eq!(said[0], left_out);
+        assert!(depth > 5, "{depth}");
+        assert!(
+            progress.bytes < bounds.bytes.saturating_mul(2),
+            "{progress:?}"
+        );
+    };
+    let none = Bounds::none();
+    let bytes = Bounds {
+        bytes: 2 << 20,
+        ..none.clone()
+    };
+    check(bytes, "what takes more than 2 MB of memory");
+    let worlds = Bounds {
+        worlds: 5_000,
+        ..none
+    };
+    check(worlds, "more than 5\u{202f}000 distinct worlds");
+}
