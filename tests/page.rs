@@ -51,7 +51,9 @@ async fn the_stale_write_of_story_7_is_flagged() {
     page.sees_row("inventory", &["'sku-1'", "8", "2"]);
     page.sees_cursor(12, 12);
     page.moves_cursor(9).await;
-    page.hears("9 · A write => 1 row · accepted, stale · broken: a stale write is never accepted");
+    page.hears(
+        "9 · A write => 1 row · A: accepted, stale · broken: a stale write is never accepted",
+    );
 }
 
 #[wasm_bindgen_test]

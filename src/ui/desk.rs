@@ -14,7 +14,7 @@ use super::search::Seeking;
 use crate::property::Verdict;
 use crate::scenario::check::Difference;
 use crate::session::{Branch, Msg, Notice, Session};
-use crate::sim::action::ClientId;
+use crate::sim::action::{ClientId, Who};
 use crate::words;
 
 /// Which panel a phone shows.
@@ -236,7 +236,15 @@ impl Desk {
     }
 }
 
-/// The line of the schedule before the cursor, with its number, the verdicts on what it wrote, and the properties that it broke.
+fn whose(session: &Session, who: Who) -> String {
+    match who {
+        Who::Client(client) => session.client_name(client).to_string(),
+        Who::Operator => "operator".to_string(),
+    }
+}
+
+/// The line of the schedule before the cursor, with its number, the verdicts on what was written, by whom, and the properties that it
+/// broke.
 pub fn where_it_stands(session: &Session) -> String {
     let Some(action) = session.cursor().checked_sub(1) else {
         return "At the start, before the first action".to_string();
@@ -254,7 +262,7 @@ pub fn where_it_stands(session: &Session) -> String {
         entry
             .iter()
             .flat_map(|entry| &entry.ledger)
-            .map(|write| write.verdict()),
+            .map(|write| whose(session, write.who) + ": " + &write.verdict()),
     );
     for (property, verdict) in session.verdicts() {
         if matches!(verdict, Verdict::Broken(found) if found.action == action) {

@@ -835,6 +835,8 @@ fn result(desk: Desk, outcome: Outcome) -> AnyView {
                 .does(move || {
                     desk.tab.set(super::desk::Tab::Picture);
                     desk.over.set(None);
+                    // What it breaks, it breaks at its end.
+                    desk.send(Msg::GoTo(desk.look(|session| session.timeline().len())));
                 });
             let finds = crate::search::Finds::Steps { steps, faults };
             let all = std::iter::once(text).chain(ties);
