@@ -55,7 +55,7 @@ use desk::{Desk, Dock, Tab};
 ///
 /// When the document has no element `page`: `index.html` and this function belong together.
 pub fn mount() {
-    console_error_panic_hook::set_once();
+    rescue::tell_of_panics();
     let place = document()
         .get_element_by_id("page")
         .and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok())

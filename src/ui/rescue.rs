@@ -11,14 +11,16 @@ use super::desk::Desk;
 
 /// From now on a mistake of the page's own shows the user's text in place of the page, and the next start does not open it by itself.
 ///
-/// Where panics are told of they are heard here, with what they say. The release page has them compiled to a bare trap, which is 24 kB
-/// less: the browser tells of that as an error of WebAssembly, with the places in the program.
+/// In a build for development panics are heard here, with what they say. The release page has them compiled to a bare trap, which is
+/// 24 kB less: the browser tells of that as an error of WebAssembly, with the places in the program.
 pub fn watch_over(desk: Desk) {
-    let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        before(panic);
-        stop(desk, &panic.to_string());
-    }));
+    if cfg!(debug_assertions) {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            before(panic);
+            stop(desk, &panic.to_string());
+        }));
+    }
     let trapped = Closure::<dyn Fn(JsValue)>::new(move |event: JsValue| {
         let of = |name: &str| js_sys::Reflect::get(&event, &name.into()).ok();
         let thrown = of("error").or_else(|| of("reason")).unwrap_or_default();
@@ -33,6 +35,13 @@ pub fn watch_over(desk: Desk) {
         let _ = window().add_event_listener_with_callback(event, listener);
     }
     trapped.forget();
+}
+
+/// Has the browser's console tell of panics, in a build for development; a bare trap tells nothing that it could pass on.
+pub fn tell_of_panics() {
+    if cfg!(debug_assertions) {
+        console_error_panic_hook::set_once();
+    }
 }
 
 /// Whether it has stopped: what goes wrong after the first mistake is its consequence.

@@ -25,7 +25,7 @@ impl Seeker {
     /// The search that the text's `search` block at this place (from 0) describes, or the first one that the page offers.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str, place: usize) -> Seeker {
-        console_error_panic_hook::set_once();
+        super::rescue::tell_of_panics();
         let request = |reading: scenario::Reading| {
             let search = reading.searches.get(place);
             let mut request =
