@@ -1,10 +1,12 @@
-// Keeps the page for the next visit, with or without a network. `tools/add_service_worker.sh` writes
-// two lines above this text when the page is built: `version`, and `files`, the SHA-256 of every file.
+// Keeps the page for the next visit, with or without a network. `tools/add_service_worker.sh` writes three constants above
+// this text when the page is built: `version`, and the SHA-256 of every file, in `files` and in `exporter`, which holds the
+// program that writes the exports.
 //
 // A version is kept whole or not at all: its files are fetched once, compared with their digests, and
 // only then does the version count as installed. A page that is open goes on with the files of the
 // version that it began with; a newer version waits until no page is open, or until a page that is
-// just starting, and is the only one, lets it take over.
+// just starting, and is the only one, lets it take over. The exporter follows when the page has been kept, both its files or
+// neither; where it cannot be had the page is kept all the same, and it is tried again with the next visit or export.
 
 const prefix = `latchkey ${self.registration.scope} `;
 const cacheName = prefix + version;
@@ -15,21 +17,40 @@ async function digest(bytes) {
 }
 
 /** Fetches a file and refuses it if it is not of this version, as it is while a newer one is being published. */
-async function fetchFile(name) {
+async function fetchFile(name, expected) {
   const address = new URL(name, self.registration.scope);
-  const answer = await fetch(address, { cache: "no-cache" });
+  const answer = await fetch(address, { cache: "no-cache", signal: AbortSignal.timeout(120000) });
   if (!answer.ok) throw new Error(`${address} was answered with ${answer.status}`);
   const copy = answer.clone();
-  if ((await digest(await answer.arrayBuffer())) !== files[name]) {
+  if ((await digest(await answer.arrayBuffer())) !== expected) {
     throw new Error(`${address} is not of the version ${version}`);
   }
   return [address, copy];
 }
 
-async function install() {
-  const fetched = await Promise.all(Object.keys(files).map(fetchFile));
+/** Keeps all of these files, or none where one of them cannot be had. */
+async function keep(digests) {
+  const fetched = await Promise.all(Object.entries(digests).map(([name, expected]) => fetchFile(name, expected)));
   const cache = await caches.open(cacheName);
   await Promise.all(fetched.map(([address, answer]) => cache.put(address, answer)));
+}
+
+/** Keeps the exporter, unless it is kept already or cannot be had now; two who ask at once wait for the same. */
+let keeping;
+function keepExporter() {
+  keeping ??= (async () => {
+    const cache = await caches.open(cacheName);
+    const kept = await Promise.all(Object.keys(exporter).map((name) => cache.match(new URL(name, self.registration.scope))));
+    if (!kept.every(Boolean)) await keep(exporter);
+  })()
+    .catch(() => {})
+    .finally(() => (keeping = undefined));
+  return keeping;
+}
+
+async function install() {
+  await keep(files);
+  await keepExporter();
 }
 
 /** Removes what earlier versions of this page kept; other folders of the same server have names of their own. */
@@ -39,6 +60,7 @@ async function forgetEarlierVersions() {
   await Promise.all(earlier.map((name) => caches.delete(name)));
 }
 
+/** From what was kept; an exporter of another version is not handed out, as its two files may be of two. */
 async function answer(request) {
   const cache = await caches.open(cacheName);
   const address = new URL(request.url);
@@ -47,12 +69,18 @@ async function answer(request) {
   if (request.mode === "navigate" && address.href === self.registration.scope) {
     address.pathname += "index.html";
   }
-  return (await cache.match(address.href)) ?? fetch(request);
+  const isExporter = address.href.slice(self.registration.scope.length) in exporter;
+  if (isExporter) await keepExporter();
+  return (await cache.match(address.href)) ?? (isExporter ? Response.error() : fetch(request));
 }
 
 self.addEventListener("install", (event) => event.waitUntil(install()));
-self.addEventListener("activate", (event) => event.waitUntil(forgetEarlierVersions()));
+self.addEventListener("activate", (event) => {
+  // The page of a first visit too is answered from here from now on.
+  event.waitUntil(forgetEarlierVersions().then(() => self.clients.claim()));
+});
 self.addEventListener("fetch", (event) => {
+  if (event.request.mode === "navigate") event.waitUntil(keepExporter());
   if (event.request.method === "GET" && event.request.url.startsWith(self.registration.scope)) {
     event.respondWith(answer(event.request));
   }

@@ -16,14 +16,26 @@ grep -q 'name="service-worker"' index.html || {
     echo "add_service_worker: found no <meta charset> in index.html" >&2
     exit 1
 }
-# The exporter is not kept: it is loaded by whoever asks for it.
-files=$(find . -type f ! -name service-worker.js ! -name 'exporter*' | sed 's|^\./||' | LC_ALL=C sort)
-digests=$(for file in $files; do sha256sum "$file"; done)
-version=$(printf '%s\n' "$digests" | sha256sum | cut -c 1-16)
+
+# The digest of every file that find names with these conditions.
+digests() {
+    files=$(find . -type f ! -name service-worker.js "$@" | sed 's|^\./||' | LC_ALL=C sort)
+    for file in $files; do sha256sum "$file"; done
+}
+# One constant of the worker.
+constant() {
+    echo "const $1 = {"
+    printf '%s\n' "$2" | sed 's|^\([0-9a-f]*\)  \(.*\)$|  "\2": "\1",|'
+    echo "};"
+}
+# The exporter stands by itself, as the page is kept without it where it cannot be had.
+files=$(digests ! -name 'exporter*')
+exporter=$(digests -name 'exporter*')
+version=$(printf '%s\n' "$files" "$exporter" | sha256sum | cut -c 1-16)
 {
     echo "const version = \"$version\";"
-    echo "const files = {"
-    printf '%s\n' "$digests" | sed 's|^\([0-9a-f]*\)  \(.*\)$|  "\2": "\1",|'
-    echo "};"
-    cat "$source"
+    constant files "$files"
+    constant exporter "$exporter"
+    # Without its comments, like the other scripts (pack_texts.sh).
+    sed '/^ *\/\*\*.*\*\/$/d; /^ *\/\//d; s/^ *//; /^$/d' "$source"
 } >service-worker.js

@@ -4,14 +4,15 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// A running file server; it ends with the program, or when it is told to.
 pub struct FileServer {
     address: String,
     is_closed: Arc<AtomicBool>,
+    asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl FileServer {
@@ -22,22 +23,31 @@ impl FileServer {
         let folder = folder.to_owned();
         let is_closed = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&is_closed);
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let paths = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if stop.load(Ordering::SeqCst) {
                     return;
                 }
+                let paths = Arc::clone(&paths);
                 let folder = folder.clone();
                 // A browser that goes away in the middle of an answer is not this test's concern.
                 thread::spawn(move || {
-                    let _ = answer(stream, &folder, prefix);
+                    let _ = answer(stream, &folder, prefix, &paths);
                 });
             }
         });
         Self {
             address: format!("http://127.0.0.1:{port}{prefix}"),
             is_closed,
+            asked,
         }
+    }
+
+    /// What anybody has asked for up to now, the page or its service worker.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().expect("no answer panics").clone()
     }
 
     /// Answers nobody any more: whoever asks is refused.
@@ -54,7 +64,12 @@ impl FileServer {
     }
 }
 
-fn answer(mut stream: TcpStream, folder: &Path, prefix: &str) -> std::io::Result<()> {
+fn answer(
+    mut stream: TcpStream,
+    folder: &Path,
+    prefix: &str,
+    paths: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
     let mut lines = BufReader::new(stream.try_clone()?).lines();
     let request = lines.next().transpose()?.unwrap_or_default();
     while lines
@@ -63,6 +78,9 @@ fn answer(mut stream: TcpStream, folder: &Path, prefix: &str) -> std::io::Result
         .is_some_and(|line| !line.is_empty())
     {}
     let path = request.split(' ').nth(1).unwrap_or_default();
+    if let Ok(mut paths) = paths.lock() {
+        paths.push(path.to_owned());
+    }
     let found =
         file_for(path, folder, prefix).and_then(|file| Some((std::fs::read(&file).ok()?, file)));
     match found {

@@ -1,7 +1,7 @@
 //! The page stays: without a network, and while a newer version of it is being published.
 
 use crate::Test;
-use crate::browser::Browser;
+use crate::browser::{Browser, keys};
 use crate::file_server::FileServer;
 use crate::visitor::Visitor;
 use serde_json::json;
@@ -12,6 +12,14 @@ pub const TESTS: &[Test] = &[
     (
         "opens_without_a_network_after_the_first_visit",
         opens_without_a_network,
+    ),
+    (
+        "exports_without_a_network_after_the_first_visit",
+        exports_without_a_network,
+    ),
+    (
+        "is_kept_where_the_exporter_cannot_be_had",
+        is_kept_without_the_exporter,
     ),
     (
         "is_never_half_an_old_version_and_half_a_new_one",
@@ -43,6 +51,15 @@ impl Published {
         }
         let server = FileServer::start(&folder, "/published/");
         Self { folder, server }
+    }
+
+    /// What the server hands out under this name from now on; `None`: nothing.
+    fn hands_out(&self, name: &str, bytes: Option<&[u8]>) {
+        let file = self.folder.join(name);
+        match bytes {
+            Some(bytes) => std::fs::write(file, bytes).expect("it can be written"),
+            None => std::fs::remove_file(file).expect("it was there"),
+        }
     }
 
     /// Publishes another edition, whose page names it and whose start-up script has another name.
@@ -124,6 +141,75 @@ fn opens_without_a_network(browser: &Browser) {
     plays(&visitor);
     visitor.reloads();
     visitor.sees_cursor(1, 1);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// Asks for the scenario in these formats; each comes to hold its words.
+#[track_caller]
+fn exports(visitor: &Visitor<'_>, formats: &[(&str, &str)]) {
+    let browser = visitor.browser;
+    visitor.presses("Save, export, embed");
+    for (format, words) in formats {
+        browser.click(&format!(".over option[value='{format}']"));
+        browser.wait_until(&format!("{format} holds {words}"), |browser| {
+            let text = "return document.querySelector('.over')?.innerText
+                + (document.querySelector('.over textarea')?.value ?? '')";
+            let text = browser.execute(text, &json!([]));
+            text.as_str().is_some_and(|text| text.contains(words))
+        });
+    }
+    browser.press(keys::ESCAPE);
+}
+
+const REMARK_AND_TEST: &[(&str, &str)] = &[
+    ("markdown", "\nsequenceDiagram\n"),
+    ("pytest", "a.step(\"acquire\")"),
+];
+
+fn exports_without_a_network(browser: &Browser) {
+    let published = Published::new("exports-without-a-network");
+    let browser = browser.with_a_fresh_profile_at(published.server.address());
+    let visitor = Visitor::opens(&browser, "");
+    browser.wait_until("the page is kept", |it| has_worker(it, "active"));
+    let before = published.server.asked().len();
+    let asked = || published.server.asked().split_off(before);
+    exports(&visitor, REMARK_AND_TEST);
+    assert_eq!(asked(), Vec::<String>::new(), "once it was open and kept");
+    visitor.reloads();
+    exports(&visitor, REMARK_AND_TEST);
+    // The browser looks by itself whether there is a newer worker.
+    let is_worker = |path: &String| path == "/published/service-worker.js";
+    assert!(asked().iter().all(is_worker), "{:?}", asked());
+    published.server.close();
+    browser.look_at("about:blank");
+    let visitor = Visitor::opens(&browser, "");
+    exports(&visitor, REMARK_AND_TEST);
+    visitor.presses("Save, export, embed");
+    browser.click(".over option[value='.svg']");
+    visitor.presses("Save the picture");
+    visitor.hears(".svg");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+fn is_kept_without_the_exporter(browser: &Browser) {
+    const PROGRAM: &str = "exporter_bg.wasm";
+    let published = Published::new("without-the-exporter");
+    let program = std::fs::read(published.folder.join(PROGRAM)).expect("the exporter");
+    published.hands_out(PROGRAM, None);
+    let browser = browser.with_a_fresh_profile_at(published.server.address());
+    let visitor = Visitor::opens(&browser, "");
+    browser.wait_until("the page is kept", |it| has_worker(it, "active"));
+    // The other half is there, but this one is of a version that does not belong to it.
+    published.hands_out(PROGRAM, Some(b"another version"));
+    visitor.reloads();
+    exports(&visitor, &[("markdown", "could not be loaded")]);
+    browser.forget_console_errors();
+    published.hands_out(PROGRAM, Some(&program));
+    visitor.reloads();
+    exports(&visitor, REMARK_AND_TEST);
+    published.server.close();
+    visitor.reloads();
+    exports(&visitor, REMARK_AND_TEST);
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
