@@ -180,8 +180,8 @@ fn judge_fenced(
         let newer = memory.newest_writer.0.map(|(newer, _)| newer);
         findings.tested(Property::NoStaleWrite, || {
             format!(
-                "{name} came with token {} after {}, a newer holder, had written, and the fence rejected it{stored}.",
-                write.token.map_or("?".to_string(), |token| token.to_string()),
+                "{name} came{} after {}, a newer holder, had written, and the fence rejected it{stored}.",
+                with_token(write.token),
                 newer.map_or("another", |newer| here.name(newer)),
             )
         });

@@ -12,9 +12,10 @@ use super::places::{Marks, Places};
 use super::shared::Shared;
 use super::stock::StockMemory;
 use super::token::TokenMemory;
+use super::told::Told;
 use super::{LedgerEntry, Property, Verdict};
 use crate::sim::action::{ClientId, Leg, Who};
-use crate::sim::client::protocol::{Effect, Step};
+use crate::sim::client::protocol::{Effect, Request, Step};
 use crate::sim::database::{Database, SqlReply};
 use crate::sim::event::{Answer, Event, Fact, Server, Value};
 use crate::sim::setup::{Setup, Watch};
@@ -66,6 +67,8 @@ struct HeldRow {
     at_console: bool,
     /// Whether it had been under way since its writer gave it up.
     late: bool,
+    /// The token that its statement carried in a variable.
+    carried: Told<Option<i64>>,
 }
 
 /// A step's request that is under way, and what its sender was when it sent it.
@@ -80,6 +83,8 @@ struct UnderWay {
 #[derive(Default)]
 struct Asked {
     text: String,
+    /// The place of its step; `None` for one that was typed.
+    step: Option<usize>,
     /// Whether it is a step, and goes to a Redis-like server.
     is_step: bool,
     /// What its sender was when it sent it, where that is some time ago and the sender has given it up.
@@ -336,8 +341,8 @@ impl Judge {
             Fact::Wrote { who, write } => {
                 if ledger::is_watched(here.setup, &write.table) {
                     let rows = ledger::rows_of(here.setup, &here.world.database, write);
-                    let late = asked.get(who).and_then(|request| request.late.as_deref());
-                    self.wrote(here, *who, rows, write.transaction, late, ledger);
+                    let request = asked.get(who);
+                    self.wrote(here, *who, rows, write.transaction, request, ledger);
                 }
             }
             Fact::Committed { who } => self.committed(here, *who, ledger),
@@ -358,10 +363,17 @@ impl Judge {
                 answer: Answer::Database(SqlReply::Error(error)),
                 ..
             } => {
-                let row = asked
-                    .get(who)
+                let request = asked.get(who);
+                let row = request
                     .and_then(|request| ledger::failed_write(here.setup, &request.text, error));
-                self.wrote(here, *who, row.into_iter().collect(), false, None, ledger);
+                self.wrote(
+                    here,
+                    *who,
+                    row.into_iter().collect(),
+                    false,
+                    request,
+                    ledger,
+                );
             }
             Fact::Charged {
                 who, charge, order, ..
@@ -471,6 +483,7 @@ impl Judge {
         }
         Asked {
             text: text.to_string(),
+            step,
             is_step: step.is_some(),
             asks_for,
             ..Asked::default()
@@ -568,9 +581,11 @@ impl Judge {
         who: Who,
         rows: Vec<RowWrite>,
         in_transaction: bool,
-        late: Option<&[(Option<Holder>, bool)]>,
+        request: Option<&Asked>,
         ledger: &mut Vec<LedgerEntry>,
     ) {
+        let late = request.and_then(|request| request.late.as_deref());
+        let carried = request.and_then(|request| self.carried(here.setup, who, request));
         let at_console = match who {
             Who::Client(client) => self.at_console.contains(&client),
             Who::Operator => true,
@@ -589,6 +604,7 @@ impl Judge {
                 row,
                 at_console,
                 late: late.is_some(),
+                carried: Told(carried),
             };
             if in_transaction {
                 self.uncommitted.or_default(who).push(held);
@@ -596,6 +612,33 @@ impl Judge {
                 ledger.push(self.count(here, who, &held));
             }
         }
+    }
+
+    /// The latest token that the client drew, where the statement carries it in a variable.
+    fn carried(&self, setup: &Setup, who: Who, request: &Asked) -> Option<i64> {
+        let Who::Client(client) = who else {
+            return None;
+        };
+        let steps = setup.steps_of(client);
+        let Request::Database(Ok(statement)) = &steps.get(request.step?)?.request else {
+            return None;
+        };
+        // A token comes from a store: what a SELECT gave is none, even where the numbers are the same.
+        let of_store = |step: &&Step| matches!(step.request, Request::Store(..));
+        let clauses = steps.iter().filter(of_store).flat_map(|step| &step.clauses);
+        let mut bound = clauses.flat_map(|clause| clause.pattern.variables());
+        if !bound.any(|name| statement.variables().iter().any(|other| other == name)) {
+            return None;
+        }
+        let mut latest = self
+            .lines
+            .iter()
+            .filter_map(|line| line.tokens.latest(client));
+        let times = |text, token| {
+            let integers = ledger::integers_in(text);
+            integers.filter(|integer| *integer == token).count()
+        };
+        latest.find(|token| times(&request.text, *token) > times(statement.source(), *token))
     }
 
     fn committed(&mut self, here: Here<'_>, who: Who, ledger: &mut Vec<LedgerEntry>) {
@@ -615,7 +658,7 @@ impl Judge {
             }
             let (holder, is_stale) = held.standing.get(place).copied().unwrap_or_default();
             let line = &mut self.lines[place];
-            let written = token_of(watch, &held.row, line, who);
+            let written = token_of(watch, held);
             token = token.or(written);
             if let (true, Who::Client(client)) = (is_stale, who) {
                 stale = true;
@@ -879,18 +922,14 @@ fn guards(watch: &Watch, row: &RowWrite) -> bool {
     watch.lock.is_some() && table.is_some_and(|column| row.is_of(column))
 }
 
-/// The token that a write stored, or compared, or, where it did neither by a value of its own, the latest that its client drew.
-fn token_of(watch: &Watch, row: &RowWrite, line: &Line, who: Who) -> Option<i64> {
-    let fence = watch.fence.as_ref()?;
+/// The token that a write stored, or compared, or carried for something else; none where it carried none.
+fn token_of(watch: &Watch, held: &HeldRow) -> Option<i64> {
+    let row = &held.row;
     let stored = row
-        .values_of(fence)
+        .values_of(watch.fence.as_ref()?)
         .filter(|values| row.accepted && values.after != values.before)
         .and_then(|values| values.after);
-    let latest = match who {
-        Who::Client(client) => line.tokens.latest(client),
-        Who::Operator => None,
-    };
-    stored.or(row.compared).or(latest)
+    stored.or(row.compared).or(held.carried.0)
 }
 
 fn stored_token(watch: &Watch, row: &RowWrite) -> Option<i64> {

@@ -255,13 +255,17 @@ fn watched_values(setup: &Setup, write: &WriteFact, row: &RowFact) -> Vec<Column
 
 /// The integer in a condition such as `fence_token < 2`, if there is just one.
 fn only_integer_in(text: &str) -> Option<i64> {
-    let mut integers = text
-        .split(|character: char| {
-            !(character.is_ascii_alphanumeric()
-                || matches!(character, '_' | '-' | '.' | '\u{80}'..))
-        })
-        .filter_map(|word| word.parse().ok());
+    let mut integers = integers_in(text);
     integers.next().filter(|_| integers.next().is_none())
+}
+
+/// The integers that stand alone in a text, in order.
+pub(super) fn integers_in(text: &str) -> impl Iterator<Item = i64> {
+    let is_of_word = |character: char| {
+        character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '\u{80}'..)
+    };
+    text.split(move |character| !is_of_word(character))
+        .filter_map(|word| word.parse().ok())
 }
 
 /// The write on a watched table that a statement was meant to be, where the database answered it with an error.

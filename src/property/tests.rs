@@ -145,6 +145,18 @@ protocol transacted
   commit: COMMIT
   release: EVAL unlock 1 k {me}
 
+protocol unsent
+  acquire: EVAL acquire 2 k c {me}
+    on {token}: holds k for 10000ms
+  write: UPDATE inventory SET qty = qty - 1 WHERE sku = {sku} AND qty >= 2
+    on 1 row: sells 1
+
+protocol stored
+  acquire: EVAL acquire 2 k c {me}
+    on {token}: holds k for 10000ms
+  write: UPDATE inventory SET qty = qty - 1, fence_token = {token} WHERE sku = {sku} AND qty >= 2
+    on 1 row: sells 1
+
 protocol lost-update
   read: SELECT qty FROM inventory WHERE sku = {sku}
     on {qty}
@@ -1044,6 +1056,20 @@ fn the_ledger() {
             (
                 "A rejected (no stock, fenced), stale",
                 "qty >= 1 did not hold (no stock): qty was 0, and fence_token < 1 did not hold (fenced): fence_token was 2",
+            ),
+        ],
+    );
+    // A token is told of where the statement carries it, be it only to store it, and nowhere else.
+    check(
+        "A: unsent sku=sku-1; B: stored sku=sku-1; C: unsent sku=sku-2; D: stored sku=sku-2",
+        "A acquire; A write; expire k; B acquire; B write; expire k; C acquire; C write; expire k; D acquire; D write",
+        &[
+            ("A accepted", "A's write was accepted."),
+            ("B accepted", "B's write with token 2 was accepted."),
+            ("C rejected (no stock)", "C's write was rejected: "),
+            (
+                "D rejected (no stock)",
+                "D's write with token 4 was rejected: ",
             ),
         ],
     );

@@ -3,6 +3,7 @@
 
 use super::complete::top_level_word;
 use super::lines::{Quotes, end_of_quote, without_comment};
+use super::request::is_sql;
 
 /// A part of a line, and the classes that colour it; none for plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub fn pieces(line: &str, block: &str) -> Vec<Piece> {
     let word = top_level_word(line);
     let mut pieces = Vec::new();
     if block == "script" && word.is_empty() && !line.starts_with('#') {
-        tokens(&mut pieces, line, true);
+        tokens(&mut pieces, line, Language::Lua);
         return pieces;
     }
     if line.trim_start().starts_with('#') {
@@ -74,16 +75,41 @@ pub fn pieces(line: &str, block: &str) -> Vec<Piece> {
     };
     // A sentence, in which an apostrophe is no quote.
     let is_prose = ["claims", "holds", "broken", "not tested", "breaks"];
-    match pieces
-        .last()
-        .is_some_and(|piece| is_prose.contains(&piece.text.as_str()))
-    {
+    let begin = pieces.last().map_or("", |piece| piece.text.as_str());
+    match is_prose.contains(&begin) {
         true => push(&mut pieces, "", rest),
-        false => tokens(&mut pieces, rest, false),
+        false => {
+            let language = language(begin, rest, block);
+            tokens(&mut pieces, rest, language);
+        }
     }
     push(&mut pieces, "x-reply", reply);
     push(&mut pieces, "x-comment", comment);
     pieces
+}
+
+/// By whose rules a line is cut into tokens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Language {
+    /// Redis's and the scenario's own: a variable is a whole argument.
+    Words,
+    /// A clause, in which a variable may also be a number of milliseconds.
+    Clause,
+    /// A statement, in which a variable stands wherever a value may.
+    Sql,
+    /// A script, which has no variables of the scenario.
+    Lua,
+}
+
+/// The language of a line of a protocol or a schedule, by the request behind its label; a line without one goes on with a statement.
+fn language(begin: &str, rest: &str, block: &str) -> Language {
+    let request = rest.trim_start_matches([':', ' ']);
+    let goes_on = block == "protocol" && rest.starts_with("   ");
+    match begin {
+        "on" => Language::Clause,
+        _ if goes_on || is_sql(request) => Language::Sql,
+        _ => Language::Words,
+    }
 }
 
 fn push(pieces: &mut Vec<Piece>, class: &'static str, text: &str) {
@@ -154,18 +180,21 @@ fn first_word<'a>(line: &'a str, marks: &[char]) -> (usize, &'a str) {
 }
 
 /// Strings, numbers, variables, commands and the words of Lua.
-fn tokens(pieces: &mut Vec<Piece>, text: &str, is_lua: bool) {
+fn tokens(pieces: &mut Vec<Piece>, text: &str, language: Language) {
     let mut rest = text;
+    let mut before = ' ';
     while let Some(first) = rest.chars().next() {
-        let (class, length) = token(rest, first, is_lua);
+        let (class, length) = token(rest, first, before, language);
         let (token, others) = rest.split_at(length);
         push(pieces, class, token);
+        before = token.chars().next_back().unwrap_or(' ');
         rest = others;
     }
 }
 
 /// What comes first, and how long it is.
-fn token(text: &str, first: char, is_lua: bool) -> (&'static str, usize) {
+fn token(text: &str, first: char, before: char, language: Language) -> (&'static str, usize) {
+    let is_lua = language == Language::Lua;
     let is_of_word = |letter: char| letter.is_alphanumeric() || "_-:.%".contains(letter);
     match first {
         '\'' | '"' => match end_of_quote(text.as_bytes(), 0) {
@@ -174,7 +203,18 @@ fn token(text: &str, first: char, is_lua: bool) -> (&'static str, usize) {
         },
         '-' if is_lua && text.starts_with("--") => ("x-comment", text.len()),
         '{' if !is_lua => match text.find(['}', ' ']) {
-            Some(end) if end > 1 && text[end..].starts_with('}') => ("x-var", end + 1),
+            Some(end) if end > 1 && text[end..].starts_with('}') => {
+                let rest = text[end + 1..].trim_start_matches([',', ':']);
+                let rest = match language {
+                    Language::Clause => rest.trim_start_matches("ms"),
+                    _ => rest,
+                };
+                let is_whole = before == ' ' && (rest.is_empty() || rest.starts_with(' '));
+                match is_whole || language == Language::Sql {
+                    true => ("x-var", end + 1),
+                    false => ("", end + 1),
+                }
+            }
             _ => ("", 1),
         },
         _ if first.is_alphanumeric() || first == '_' => {
@@ -329,6 +369,21 @@ mod tests {
             "  label(claims): a holder's",
         );
         check("  é {ü} {", "protocol", "  é var({ü}) {");
+        check(
+            "  get: GET lock:{sku} '{me}' {me} {me}:x {me}",
+            "protocol",
+            "  label(get): command(GET) lock:{sku} string('{me}') var({me}) {me}:x var({me})",
+        );
+        check(
+            "    on {a}, {b}: holds {key} for {c}ms",
+            "protocol",
+            "    word(on) var({a}), var({b}): holds var({key}) for var({c})ms",
+        );
+        check(
+            "      WHERE a={a} AND b IN ({b},'{c}')",
+            "protocol",
+            "      command(WHERE) a=var({a}) command(AND) b command(IN) (var({b}),string('{c}'))",
+        );
         check("  it's", "protocol", "  it's");
     }
 

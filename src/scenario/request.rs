@@ -192,6 +192,12 @@ fn receiver(line: Part<'_>) -> (Receiver, Part<'_>) {
     (receiver, line)
 }
 
+/// Whether this request is an SQL statement.
+pub(super) fn is_sql(text: &str) -> bool {
+    let place = Place::default();
+    matches!(receiver(Part { text, place }).0, Receiver::Database)
+}
+
 /// Whether SET is MySQL's: `SET SESSION ...`, `SET @a = 1`, `SET autocommit = 0`, `SET autocommit=0`.
 fn is_sql_set(second: &str, third: Option<&str>) -> bool {
     let word = second.to_ascii_uppercase();

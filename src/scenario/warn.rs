@@ -9,7 +9,9 @@ use crate::sim::store::{self, lua::Script};
 use crate::sim::time::START_OF_WALL_CLOCK;
 use crate::sim::world::{World, connection_of};
 
+use super::compile::known_variables;
 use super::error::{Errors, Place, nearest, quoted};
+use super::highlight;
 use super::layout::Lines;
 use super::request::STATEMENTS;
 use super::{Reading, TextError, Who};
@@ -47,6 +49,7 @@ pub fn warnings(text: &str, reading: &Reading) -> Vec<TextError> {
             }
         }
     }
+    literal_variables(reading, &lines, &mut errors);
     for line in &reading.schedule {
         let is_meant = line.expected.as_deref().is_some_and(is_error);
         if let (
@@ -72,6 +75,94 @@ pub fn warnings(text: &str, reading: &Reading) -> Vec<TextError> {
         }
     }
     errors.finish()
+}
+
+/// Complains of variables that are sent as they are written, as they stand in quotes or within a longer word.
+fn literal_variables(reading: &Reading, lines: &[&str], errors: &mut Errors<'_>) {
+    let clients = (0..reading.setup.clients.len()).map(ClientId);
+    let names = |wanted: &dyn Fn(ClientId) -> bool| -> Vec<String> {
+        let known = |client| known_variables(&reading.setup, Who::Client(client));
+        let mut names: Vec<String> = clients
+            .clone()
+            .filter(|client| wanted(*client))
+            .flat_map(known)
+            .collect();
+        crate::sorted::sort(&mut names);
+        names.dedup();
+        names
+    };
+    for (protocol, layout) in reading.layout.protocols.iter().enumerate() {
+        let names = names(&|client| reading.setup.clients[client.0].protocol == Some(protocol));
+        for number in layout.lines.first..=layout.lines.last {
+            literals_in(number, "protocol", &names, lines, errors);
+        }
+    }
+    for line in &reading.schedule {
+        if let Action::Command {
+            who: Who::Client(typing),
+            ..
+        } = &line.action
+        {
+            literals_in(
+                line.line,
+                "schedule",
+                &names(&|client| client == *typing),
+                lines,
+                errors,
+            );
+        }
+    }
+    for (_, place) in &reading.layout.scripts {
+        for number in place.first + 1..=place.last {
+            literals_in(number, "script", &names(&|_| true), lines, errors);
+        }
+    }
+}
+
+/// Those in one line, by the colours that it has: whatever is not shown as a variable is none.
+fn literals_in(
+    number: usize,
+    block: &str,
+    names: &[String],
+    lines: &[&str],
+    errors: &mut Errors<'_>,
+) {
+    let line = lines.get(number - 1).copied().unwrap_or_default();
+    let mut start = 0;
+    for piece in highlight::pieces(line, block) {
+        let is_string = piece.class == "x-string";
+        let may_be_meant = is_string || piece.class.is_empty() && block != "script";
+        for name in names.iter().filter(|_| may_be_meant) {
+            let written = format!("{{{name}}}");
+            let Some(at) = piece.text.find(&written) else {
+                continue;
+            };
+            let (why, expected) = match (is_string, block) {
+                (true, "script") => (
+                    "in a script",
+                    format!("`ARGV[1]`, and {written} behind the keys of the EVAL"),
+                ),
+                (true, _) => (
+                    "in quotes",
+                    format!("{written} without quotes, as a whole argument or value"),
+                ),
+                _ => (
+                    "within a word",
+                    "a parameter or variable that holds the whole word".to_string(),
+                ),
+            };
+            let place = Place::within(number, start + at, start + at + written.len());
+            errors.add::<()>(
+                place,
+                format!(
+                    "{why}, {} is sent as it is written, not the variable's value",
+                    quoted(&written)
+                ),
+                expected,
+            );
+        }
+        start += piece.text.len();
+    }
 }
 
 /// The command or the first word of a statement that was perhaps meant; `None`: there is such a command, or none is near.
@@ -268,6 +359,60 @@ mod tests {
             "line 12, column 1: user_script:4: ')' expected (to close '(' at line 3) near 'end'",
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn braces_that_are_no_variable_are_told() {
+        let quoted = "is sent as it is written, not the variable's value: expected {me} without quotes, as a whole argument or value";
+        let within = "is sent as it is written, not the variable's value: expected a parameter or variable that holds the whole word";
+        let change = |from: &'static str, to| warned((from, to)).join("; ");
+        let set = "acquire: SET lock:sku-1 {me}";
+        let all = [
+            (change(set, "acquire: SET lock:sku-1 '{me}'"), format!("line 20, column 28: in quotes, `{{me}}` {quoted}")),
+            (change(set, "acquire: SET lock:sku-1 \"a {me}\""), format!("line 20, column 30: in quotes, `{{me}}` {quoted}")),
+            (change(set, "acquire: SET lock:sku-1 id:{me}"), format!("line 20, column 30: within a word, `{{me}}` {within}")),
+            (
+                change("sku = 'sku-1' AND", "sku = '{me}' AND"),
+                format!("line 26, column 20: in quotes, `{{me}}` {quoted}"),
+            ),
+            (
+                change("redis.call('DEL', KEYS[1])", "redis.call('DEL', '{me}')"),
+                "line 11, column 31: in a script, `{me}` is sent as it is written, not the variable's value: \
+                 expected `ARGV[1]`, and {me} behind the keys of the EVAL".to_string(),
+            ),
+            // No variable is called that: a hash tag of a cluster, or plain text.
+            (change(set, "acquire: SET lock:sku-1 {user}:'{you}'"), String::new()),
+        ];
+        for (told, expected) in all {
+            assert_eq!(told, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_coloured_as_a_variable_is_one() {
+        for text in library::stories().iter().map(|story| story.text) {
+            let reading = read(text).unwrap();
+            for (protocol, layout) in reading
+                .setup
+                .protocols
+                .iter()
+                .zip(&reading.layout.protocols)
+            {
+                for (step, place) in protocol.steps.iter().zip(&layout.steps) {
+                    let lines = text.lines().skip(place.first - 1).take(step.source.len());
+                    let pieces = lines.flat_map(|line| highlight::pieces(line, "protocol"));
+                    let coloured: Vec<String> = pieces
+                        .filter(|piece| piece.class == "x-var")
+                        .map(|piece| piece.text)
+                        .collect();
+                    let variables: Vec<String> = super::super::request::variables(&step.request)
+                        .iter()
+                        .map(|name| format!("{{{name}}}"))
+                        .collect();
+                    assert_eq!(coloured, variables, "{:?}", step.source);
+                }
+            }
+        }
     }
 
     #[test]
