@@ -168,7 +168,10 @@ impl Transactions {
         let lock = self.random.of("FOR UPDATE|FOR UPDATE|FOR UPDATE|FOR SHARE|FOR UPDATE NOWAIT|FOR UPDATE SKIP LOCKED|FOR SHARE SKIP LOCKED|FOR SHARE NOWAIT");
         // A transaction that has written nothing keeps shared locks on rows that did not match, in
         // MariaDB, when those rows are old.
-        if lock.contains("SHARE") && (condition.contains("v ") || condition.contains("k ")) {
+        let searches = ["u ", "k ", "v "]
+            .iter()
+            .any(|column| condition.contains(column));
+        if lock.contains("SHARE") && searches {
             condition = format!(" WHERE id = {}", self.id());
         }
         format!("SELECT * FROM t{condition}{limit} {lock}")

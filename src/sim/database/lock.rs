@@ -3,8 +3,9 @@
 //!
 //! A connection that meets a lock of another one waits in a queue, first in, first out. A circle of
 //! waiting connections is a deadlock: the one with the fewest changed rows and kinds of locks loses
-//! its transaction; among equals the one whose request closed the circle. A circle that goes over a
-//! row and over a lock of GET_LOCK is not found, as in the server: it lasts until a wait is too long.
+//! its transaction; among equals the one whose request closed the circle. From who waits for a row only
+//! the first in the way is followed; when that one lets go, the next. A circle that goes over a row and over a lock of GET_LOCK is not found, as in the
+//! server: it lasts until a wait is too long.
 //!
 //! What a lock is on may go away: an inserted row is rolled back, a deleted one committed. Then a lock
 //! on the entry becomes a lock on the gap that is left.
@@ -122,6 +123,16 @@ impl Lock {
             && self.table == other.table
     }
 
+    /// Whether it is of no matter who took one first: no other connection has one on the same entry, or
+    /// who waits for it waits for all of them.
+    pub(super) fn is_alone(&self) -> bool {
+        match self.span {
+            Span::Gap { .. } => false,
+            Span::Record(_) => self.exclusive,
+            _ => true,
+        }
+    }
+
     /// The part of InnoDB's bookkeeping that this lock shares with others of its transaction; none for what it does not count.
     pub(super) fn structure(&self) -> Option<(&str, usize, bool, Class)> {
         let (index, class) = match (&self.span, self.class) {
@@ -135,6 +146,11 @@ impl Lock {
 }
 
 impl Request {
+    /// Whether this is of InnoDB's locks, and not of names and definitions.
+    pub(super) fn is_of_rows(&self) -> bool {
+        matches!(&self.target, Target::Lock(lock) if lock.span != Span::Definition)
+    }
+
     /// Whether this waits for what the other one, earlier in the queue, will be given.
     pub(super) fn queues_behind(&self, earlier: &Request) -> bool {
         match (&self.target, &earlier.target) {

@@ -46,9 +46,21 @@ impl State {
             return;
         }
         let entry = (connection, lock);
-        if let Err(at) = self.locks.binary_search(&entry) {
-            self.locks.insert(at, entry);
+        if self.locks.contains(&entry) {
+            return;
         }
+        let alone = self.locks.partition_point(|(_, held)| held.is_alone());
+        let at = if entry.1.is_alone() {
+            self.locks[..alone].partition_point(|known| *known < entry)
+        } else {
+            // A lock of a kind that the connection has is added to that one.
+            let alike = |(owner, held): &(ConnectionId, Lock)| {
+                *owner == connection && held.structure() == entry.1.structure()
+            };
+            let last = self.locks[alone..].iter().rposition(alike);
+            last.map_or(self.locks.len(), |at| alone + at + 1)
+        };
+        self.locks.insert(at, entry);
     }
 
     pub(super) fn statement(
@@ -155,6 +167,7 @@ impl State {
                 let statement = statement.clone();
                 let waiting = Waiting {
                     connection,
+                    behind: Vec::new(),
                     request: *request,
                     statement,
                     parameters,
@@ -568,67 +581,100 @@ impl State {
     // --- waiting ---
 
     /// Puts a statement into the queue, and cuts the circle that this may close.
-    fn enqueue(&mut self, waiting: Waiting, output: &mut DatabaseOutput) {
+    fn enqueue(&mut self, mut waiting: Waiting, output: &mut DatabaseOutput) {
         let connection = waiting.connection;
-        let ahead = self.waiting.len();
-        let holders = self.holders(connection, &waiting.request, ahead);
+        let holders = self.holders(connection, &waiting.request, self.waiting.len());
         let what = match &waiting.request.target {
             Target::Lock(lock) => lock.table.to_string(),
             Target::Named(name) => name.clone(),
         };
+        waiting.behind.clone_from(&holders);
         output.facts.push(DatabaseFact::Waits {
             connection,
             what,
             holders,
         });
         self.waiting.push(waiting);
-        while let Some(circle) = self.circle(connection) {
-            let named = circle.iter().any(|member| {
-                self.waiting.iter().any(|waiting| {
-                    waiting.connection == *member
-                        && matches!(waiting.request.target, Target::Named(_))
-                })
-            });
-            let victim = if named {
-                connection
-            } else {
-                self.victim(&circle)
-            };
-            let error = if named {
-                error::user_lock_deadlock()
-            } else {
-                error::deadlock()
-            };
-            self.waiting.retain(|waiting| waiting.connection != victim);
-            let mut session = self.take_session(victim);
-            session.fail(Conditions::default(), &error);
-            if !named {
-                self.end(&mut session, victim, false, output);
-                output
-                    .facts
-                    .push(DatabaseFact::Deadlock { connection: victim });
-            }
-            self.finish(victim, session, SqlReply::Error(error), output);
+        self.cut(connection, output);
+    }
+
+    /// Cuts the circle through a waiting connection; false where there is none.
+    fn cut(&mut self, start: ConnectionId, output: &mut DatabaseOutput) -> bool {
+        let Some(circle) = self.circle(start) else {
+            return false;
+        };
+        let named = circle.iter().any(|member| {
+            self.waiting.iter().any(|waiting| {
+                waiting.connection == *member && matches!(waiting.request.target, Target::Named(_))
+            })
+        });
+        let (victim, error) = if named {
+            (start, error::user_lock_deadlock())
+        } else {
+            (self.victim(&circle).unwrap_or(start), error::deadlock())
+        };
+        self.waiting.retain(|waiting| waiting.connection != victim);
+        let mut session = self.take_session(victim);
+        session.fail(Conditions::default(), &error);
+        if !named {
+            self.end(&mut session, victim, false, output);
+            output
+                .facts
+                .push(DatabaseFact::Deadlock { connection: victim });
         }
+        self.finish(victim, session, SqlReply::Error(error), output);
+        true
+    }
+
+    /// Those who stood in the way when somebody began to wait for a row, and have not let go; of those who wait for a name or
+    /// a table's definition, all who stand in the way.
+    fn in_the_way(&self, place: usize) -> Vec<ConnectionId> {
+        let waiting = &self.waiting[place];
+        let mut holders = self.holders(waiting.connection, &waiting.request, place);
+        if waiting.request.is_of_rows() {
+            let still = |before: &ConnectionId| holders.contains(before);
+            holders = waiting.behind.iter().copied().filter(still).collect();
+        }
+        holders
+    }
+
+    /// Whom every wait follows from now on: cuts a circle that a new one closes (lock_rec_dequeue_from_page in InnoDB); whether
+    /// there was one.
+    fn follow(&mut self, output: &mut DatabaseOutput) -> bool {
+        let mut others = Vec::new();
+        for place in 0..self.waiting.len() {
+            let left = self.in_the_way(place);
+            let behind = &mut self.waiting[place].behind;
+            if left.first() != behind.first() {
+                others.extend(left.first().copied());
+            }
+            *behind = left;
+        }
+        let mut found = false;
+        for other in others {
+            found |= self.cut(other, output);
+        }
+        found
     }
 
     /// The circle of waiting connections through this one, from it on. The server looks for circles of
     /// names and tables and for circles of rows; one of both kinds lasts until a wait is too long.
+    /// From who waits for a row it follows the first of those in the way alone.
     fn circle(&self, start: ConnectionId) -> Option<Vec<ConnectionId>> {
-        let of_rows = |waiting: &Waiting| matches!(&waiting.request.target, Target::Lock(lock) if lock.span != Span::Definition);
         let mut first = self.waiting.iter();
         let kind = first
-            .find(|waiting| waiting.connection == start)
-            .map(of_rows);
+            .find(|waiting| waiting.connection == start)?
+            .request
+            .is_of_rows();
         let next_of = |connection: ConnectionId| -> Vec<ConnectionId> {
-            let place = self
-                .waiting
-                .iter()
-                .position(|waiting| waiting.connection == connection);
-            let Some(place) = place.filter(|at| Some(of_rows(&self.waiting[*at])) == kind) else {
+            let of_kind = |waiting: &Waiting| {
+                waiting.connection == connection && waiting.request.is_of_rows() == kind
+            };
+            let Some(place) = self.waiting.iter().position(of_kind) else {
                 return Vec::new();
             };
-            let mut holders = self.holders(connection, &self.waiting[place].request, place);
+            let mut holders = self.in_the_way(place);
+            holders.truncate(if kind { 1 } else { usize::MAX });
             holders.reverse();
             holders
         };
@@ -653,17 +699,17 @@ impl State {
         None
     }
 
-    /// Who of a circle loses: the fewest changed rows and lock structures; among equals the first of
-    /// the circle, whose request closed it.
-    fn victim(&self, circle: &[ConnectionId]) -> ConnectionId {
-        let mut victim = (circle[0], usize::MAX);
-        for member in circle {
-            let weight = self.weight(*member);
-            if weight < victim.1 {
-                victim = (*member, weight);
-            }
-        }
-        victim.0
+    /// Who of a circle loses: the fewest changed rows and lock structures; among equals who began to wait last, or else the last
+    /// before it in the circle (lock_wait_choose_victim in MySQL).
+    fn victim(&self, circle: &[ConnectionId]) -> Option<ConnectionId> {
+        let place = |at: &usize| {
+            let mut waiting = self.waiting.iter();
+            waiting.position(|waiting| waiting.connection == circle[*at])
+        };
+        let latest = (0..circle.len()).max_by_key(place)?;
+        let (later, earlier) = circle.split_at(latest + 1);
+        let backwards = later.iter().rev().chain(earlier.iter().rev());
+        backwards.copied().min_by_key(|member| self.weight(*member))
     }
 
     /// InnoDB's measure of what a transaction has done (TRX_WEIGHT).
@@ -690,14 +736,12 @@ impl State {
 
     /// Gives locks to those who wait, in the order of the queue, and runs their statements on.
     pub(super) fn wake(&mut self, output: &mut DatabaseOutput) {
+        let mut ready = Vec::new();
         loop {
             // All that can be given is given before anybody goes on.
-            let mut ready = Vec::new();
-            while let Some(next) = (0..self.waiting.len()).find(|place| {
-                let waiting = &self.waiting[*place];
-                self.holders(waiting.connection, &waiting.request, *place)
-                    .is_empty()
-            }) {
+            while let Some(next) =
+                (0..self.waiting.len()).find(|place| self.in_the_way(*place).is_empty())
+            {
                 let waiting = self.waiting.remove(next);
                 let mut resumed = Resumed {
                     numbers: waiting.numbers,
@@ -731,10 +775,13 @@ impl State {
                     resumed,
                 ));
             }
+            if self.follow(output) {
+                continue;
+            }
             if ready.is_empty() {
                 return;
             }
-            for (connection, statement, parameters, now, resumed) in ready {
+            for (connection, statement, parameters, now, resumed) in std::mem::take(&mut ready) {
                 self.attempt(connection, &statement, parameters, now, resumed, output);
             }
         }
@@ -818,9 +865,10 @@ impl State {
             }
         };
         self.locks.iter_mut().for_each(|(owner, _)| renumber(owner));
-        crate::sorted::sort(&mut self.locks);
+        self.sort_locks();
         for waiting in &mut self.waiting {
             renumber(&mut waiting.connection);
+            waiting.behind.iter_mut().for_each(renumber);
         }
         for named in &mut self.named {
             renumber(&mut named.owner);

@@ -192,6 +192,8 @@ pub(super) fn variables() -> Vec<&'static str> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Waiting {
     pub(super) connection: ConnectionId,
+    /// Who stood in the way when it began, and has not let go. A circle of rows is looked for along the first of them.
+    pub(super) behind: Vec<ConnectionId>,
     pub(super) request: Request,
     pub(super) statement: Statement,
     pub(super) parameters: Vec<Value>,
@@ -210,7 +212,7 @@ pub(super) struct State {
     pub(super) tables: Vec<Arc<Table>>,
     /// Sorted by connection; a session as it was at the start is left out.
     pub(super) sessions: Vec<(ConnectionId, Arc<Session>)>,
-    /// Sorted.
+    /// Sorted those for which the order is of no matter; then the others, in the order of InnoDB's queue.
     pub(super) locks: Vec<(ConnectionId, Lock)>,
     /// In the order of the queue.
     pub(super) waiting: Vec<Waiting>,
@@ -350,8 +352,14 @@ impl State {
             }
         }
         if found {
-            crate::sorted::sort(&mut self.locks);
+            self.sort_locks();
         }
+    }
+
+    /// Sorts what is to be sorted of the locks.
+    pub(super) fn sort_locks(&mut self) {
+        let alone = self.locks.partition_point(|(_, held)| held.is_alone());
+        crate::sorted::sort(&mut self.locks[..alone]);
     }
 
     /// Who stands in the way of a request, each once: those who hold the lock, in order, then those

@@ -320,6 +320,41 @@ fn transactions_wait_for_each_other() {
          B: UPDATE t SET n = n + 1 WHERE id IN (7, 1) => waits
          A: ROLLBACK => OK
          B => 1 row",
+        // From B the circle is followed along A, whom it met first; it is found when A lets go.
+        "A: BEGIN => OK
+         A: SELECT * FROM t WHERE id = 3 FOR UPDATE => no rows
+         B: BEGIN => OK
+         B: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         B: INSERT INTO t VALUES (4, 40) => waits
+         C: BEGIN => OK
+         C: SELECT * FROM t WHERE id = 4 FOR UPDATE => no rows
+         C: UPDATE t SET n = 12 WHERE id = 1 => waits
+         A: COMMIT => OK
+         C => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         B => 1 row",
+        // A waits for B, who had the row first of the others, and C for A: nobody loses before B asks.
+        "A: BEGIN => OK
+         A: SELECT n FROM t WHERE id = 1 FOR SHARE => 10
+         B: BEGIN => OK
+         B: SELECT n FROM t WHERE id = 1 FOR SHARE => 10
+         C: BEGIN => OK
+         C: SELECT n FROM t WHERE id = 1 FOR SHARE => 10
+         A: UPDATE t SET n = 11 WHERE id = 1 => waits
+         C: UPDATE t SET n = 13 WHERE id = 1 => waits
+         B: UPDATE t SET n = 12 WHERE id = 1 => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         C => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         A => 1 row",
+        "B: BEGIN => OK
+         B: SELECT n FROM t WHERE id = 1 FOR SHARE => 10
+         C: BEGIN => OK
+         C: SELECT n FROM t WHERE id = 1 FOR SHARE => 10
+         A: BEGIN => OK
+         A: SELECT n FROM t WHERE id = 1 FOR SHARE => 10
+         A: UPDATE t SET n = 11 WHERE id = 1 => waits
+         C: UPDATE t SET n = 13 WHERE id = 1 => waits
+         B: UPDATE t SET n = 12 WHERE id = 1 => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         C => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         A => 1 row",
         // Two wait for a duplicate that is rolled back: each then keeps the gap from the other.
         "A: BEGIN => OK
          A: INSERT INTO t VALUES (3, 30) => 1 row
