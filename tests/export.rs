@@ -36,6 +36,33 @@ fn exported(text: &str, format: Format, options: Options) -> Result<String, Stri
     export(text, &reading, &timeline, format, options).map_err(|refusal| refusal.to_string())
 }
 
+#[test]
+fn the_test_of_a_found_schedule_tells_what_that_breaks() {
+    use latchkey::search::{Bounds, Goal, Outcome, Search};
+    let story = stories()
+        .iter()
+        .find(|story| story.name == "07a-split-acquire")
+        .unwrap();
+    let bounds = Bounds {
+        lapses: 1,
+        ..Bounds::none()
+    };
+    let goal = Goal::Breaks(vec![latchkey::property::Property::NoStaleWrite]);
+    let mut search = Search::new(story.text, 0, bounds, goal).unwrap();
+    let Outcome::Found { text, .. } = search.finish() else {
+        panic!("{:?}", search.outcome());
+    };
+    let test = exported(text, Format::Pytest, Options::default()).unwrap();
+    for part in [
+        "def test_broken_in_7_steps_1_fault_a_stale_write",
+        "A search found this schedule for the clients of",
+        "lapses: 1.",
+    ] {
+        assert!(test.contains(part), "{part} is not in\n{test}");
+    }
+    assert!(!test.contains("draws 1 and writes"), "{test}");
+}
+
 fn check_golden(name: &str, text: &str, format: Format, options: Options) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/goldens/export")

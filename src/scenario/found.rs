@@ -1,11 +1,69 @@
 //! What a search reads from and writes into texts: its block, and the schedule that it found.
 
+use crate::property::Property;
 use crate::search::{Bounds, Budget, Finds, Goal, Request, Start};
 
 use super::error::Place;
 use super::print;
 use super::syntax::{ExpectedClaim, ExpectedVerdict, Limit, Named, SearchLimit, SearchLine};
 use super::{Expectation, Reading};
+
+/// What the titles of schedules begin with that a search found.
+const TITLES: [&str; 2] = ["Broken in ", "Reached in "];
+
+/// Whether a text of this title says itself that a search found its schedule.
+pub(crate) fn is_found(title: &str) -> bool {
+    TITLES.iter().any(|begin| title.starts_with(begin))
+}
+
+/// The comments that a text with a found schedule begins with: what it breaks or reaches in so many steps, and within which bounds.
+pub(crate) fn title_of_found(
+    reading: &Reading,
+    bounds: &Bounds,
+    (steps, faults): (u32, u32),
+    goal: &Goal,
+    breaks: Option<Property>,
+) -> [String; 3] {
+    let cost = print_finds(Finds::Steps { steps, faults });
+    let what = match (breaks, goal) {
+        (Some(property), _) => format!("{}{cost}: {}", TITLES[0], property.sentence()),
+        (None, Goal::Reach(reached)) => {
+            let reached: Vec<String> = reached.iter().map(print_expectation).collect();
+            format!("{}{cost}: {}", TITLES[1], reached.join(", "))
+        }
+        (None, Goal::Breaks(_)) => format!("{}{cost}", TITLES[0]),
+    };
+    let of = match reading.title.as_str() {
+        title if title.is_empty() || is_found(title) => String::new(),
+        title => format!(" for the clients of “{title}”"),
+    };
+    let limits = limits_of(bounds);
+    let within = match limits.is_empty() {
+        true => "no fault, only the order of the steps".to_owned(),
+        false => print::search_line(&SearchLine::Limits(limits)),
+    };
+    [
+        format!("# {what}"),
+        format!(
+            "# A search found this schedule{of}: none has fewer faults, and none with as few has fewer steps."
+        ),
+        format!("# It tried everything within these bounds: {within}."),
+    ]
+}
+
+/// The text with these comments in place of its title and its description.
+pub(crate) fn with_title(text: &str, title: &[String]) -> String {
+    let lines = text.lines().skip_while(|line| line.trim().is_empty());
+    let mut below = lines
+        .skip_while(|line| line.trim_start().starts_with('#'))
+        .peekable();
+    let gap = below
+        .next_if(|line| !line.trim().is_empty())
+        .map(|line| ["", line]);
+    let title = title.iter().map(String::as_str);
+    let all = title.chain(gap.into_iter().flatten()).chain(below);
+    all.flat_map(|line| [line, "\n"]).collect()
+}
 
 /// The text with these lines in place of the schedule behind its first `at` actions, and with these expectations in place of its
 /// own. Nothing else changes, but that a search from the end of the schedule says from which action on.
@@ -79,7 +137,7 @@ pub(crate) fn print_expectation(expectation: &Expectation) -> String {
 }
 
 fn claim_of(expectation: &Expectation) -> ExpectedClaim {
-    let verdict = |verdict, property: crate::property::Property| ExpectedClaim::Property {
+    let verdict = |verdict, property: Property| ExpectedClaim::Property {
         verdict,
         sentence: named(property.sentence()),
     };

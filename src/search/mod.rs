@@ -241,8 +241,18 @@ impl Search {
         if let Some((faults, steps)) = self.engine.found() {
             let schedules = self.engine.schedules(&self.start, MOST_TIES + 1);
             let breaks = self.engine.broken_property(&self.goal);
+            let (bounds, _) = self.engine.settings();
+            let title =
+                found::title_of_found(&self.reading, &bounds, (steps, faults), &self.goal, breaks);
             let mut texts = schedules.into_iter().map(|schedule| {
-                schedule::text_with(&self.text, &self.reading, self.at, &schedule, &self.goal)
+                schedule::text_with(
+                    &self.text,
+                    &self.reading,
+                    self.at,
+                    &title,
+                    &schedule,
+                    &self.goal,
+                )
             });
             return Outcome::Found {
                 text: texts.next().unwrap_or_default(),

@@ -249,11 +249,12 @@ fn actions(engine: &Engine, start: &Moment, nodes: &[Node], way: &[(usize, Move)
 
 // Texts.
 
-/// The text with a schedule in place of what stands behind `at`, and with what it shows as expectations.
+/// The text with a schedule in place of what stands behind `at`, with what it shows as expectations, and under this title.
 pub(super) fn text_with(
     text: &str,
     reading: &Reading,
     at: usize,
+    title: &[String],
     schedule: &[Action],
     goal: &Goal,
 ) -> String {
@@ -282,7 +283,8 @@ pub(super) fn text_with(
                 .collect()
         }
     };
-    found::with_schedule(text, reading, at, &lines, &expectations)
+    let found = found::with_schedule(text, reading, at, &lines, &expectations);
+    found::with_title(&found, title)
 }
 
 /// What a search is expected to find and what it found, where these differ.

@@ -244,3 +244,70 @@ fn a_limit_ends_a_search_with_what_is_known_by_then_and_says_which_it_was() {
     };
     check(worlds, "more than 5\u{202f}000 distinct worlds");
 }
+
+#[test]
+fn a_found_schedule_has_a_title_and_a_description_of_its_own() {
+    let story = crate::scenario::library::story_named("07a-split-acquire").unwrap();
+    let (head, below) = story.text.split_once("\n\n").unwrap();
+    let check = |text: &str, bounds: Bounds, goal: Goal, title: &str, description: &str| {
+        let mut search = Search::new(text, 0, bounds, goal).unwrap();
+        let Outcome::Found { text: found, .. } = search.finish() else {
+            panic!("{:?}", search.outcome());
+        };
+        let found = scenario::read(found).unwrap();
+        assert_eq!(
+            [found.title.as_str(), &found.description],
+            [title, description]
+        );
+    };
+    let lapse = || Bounds {
+        lapses: 1,
+        ..Bounds::none()
+    };
+    let stale = || Goal::Breaks(vec![Property::NoStaleWrite]);
+    let broken =
+        "Broken in 7 steps, 1 fault: a stale write is never accepted after a newer holder's write";
+    let shortest = "none has fewer faults, and none with as few has fewer steps. It tried everything within these bounds";
+    let of = "for the clients of “Split acquire: a token that is newer than its lock”";
+    check(
+        story.text,
+        lapse(),
+        stale(),
+        broken,
+        &format!("A search found this schedule {of}: {shortest}: lapses: 1."),
+    );
+    // The comments of a text without a blank line behind them go, too, and what was found is not told of as if it were the text.
+    for text in [
+        below.to_string(),
+        format!("{head}\n{below}"),
+        format!("\n# Broken in 1 step\n\n{below}"),
+    ] {
+        let of = if text.contains(head) {
+            format!(" {of}")
+        } else {
+            String::new()
+        };
+        check(
+            &text,
+            lapse(),
+            stale(),
+            broken,
+            &format!("A search found this schedule{of}: {shortest}: lapses: 1."),
+        );
+    }
+    let drawn = scenario::Expectation::Key {
+        key: b"fence:sku-1".to_vec(),
+        server: None,
+        value: Some("\"1\"".to_owned()),
+        ttl: None,
+    };
+    check(
+        below,
+        Bounds::none(),
+        Goal::Reach(vec![drawn]),
+        "Reached in 2 steps, 0 faults: key fence:sku-1: \"1\"",
+        &format!(
+            "A search found this schedule: {shortest}: no fault, only the order of the steps."
+        ),
+    );
+}

@@ -2,6 +2,7 @@
 
 use super::{Branch, Session, read_document};
 use crate::property::{Property, Verdict};
+use crate::scenario::found::is_found;
 
 /// A branch in its place of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,16 @@ struct Grown {
     name: String,
     born: u64,
     title: String,
+    /// What stands before the schedule, without the title.
+    setup: Vec<String>,
     schedule: Vec<String>,
+}
+
+impl Grown {
+    /// Whether the two are of one tree: they have one title, or a search found the other one's schedule for this one's clients.
+    fn is_kin_of(&self, found: &Grown) -> bool {
+        self.title == found.title || is_found(&found.title) && self.setup == found.setup
+    }
 }
 
 impl Session {
@@ -63,7 +73,7 @@ impl Session {
                 let older = all[..place]
                     .iter()
                     .enumerate()
-                    .filter(|(_, it)| it.title == one.title);
+                    .filter(|(_, it)| it.is_kin_of(one));
                 let common = older.map(|(of, it)| (of, in_common(&it.schedule, &one.schedule)));
                 // Of several that are as near the oldest.
                 common.rev().max_by_key(|(_, common)| *common)
@@ -121,7 +131,18 @@ fn grown(place: Option<usize>, branch: &Branch) -> Grown {
         place,
         name: branch.name.clone(),
         born: branch.born,
-        title: branch.text.lines().next().unwrap_or("").to_string(),
+        title: branch
+            .text
+            .lines()
+            .next()
+            .unwrap_or("")
+            .trim_start_matches(['#', ' '])
+            .to_string(),
+        setup: before_schedule(&branch.text)
+            .lines()
+            .skip_while(|line| line.starts_with('#'))
+            .map(str::to_string)
+            .collect(),
         schedule: schedule.map(str::to_string).collect(),
     }
 }

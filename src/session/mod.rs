@@ -935,7 +935,7 @@ impl Session {
         self.draft = None;
         self.put(text, reading, cursor);
         self.opened = self.text();
-        self.found = self.document.schedule().map(str::to_string).collect();
+        self.found = self.titled_schedule().map(str::to_string).collect();
         self.begin_branch();
         self.shelved = None;
         let after = self.kept();
@@ -945,13 +945,17 @@ impl Session {
 
     /// Whether the schedule is the one that a search found and that was opened last.
     fn is_found(&self) -> bool {
-        !self.found.is_empty() && self.document.schedule().eq(&self.found)
+        self.titled_schedule().eq(&self.found)
+    }
+
+    fn titled_schedule(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.reading.title.as_str()).chain(self.document.schedule())
     }
 
     /// How the text stands to what its title and its description were written for.
     pub fn standing(&self) -> Standing {
         match self.origin.standing(&self.document) {
-            Standing::Branch { .. } if self.is_found() => Standing::Found,
+            Standing::Itself if self.is_found() => Standing::Found,
             standing => standing,
         }
     }

@@ -10,6 +10,7 @@ use crate::sim::client::protocol::{Effect, Protocol};
 use crate::sim::database::{RowFact, TableView, Value, WriteFact};
 use crate::sim::event::{Fact, Value as ClientValue};
 use crate::timeline::Entry;
+use crate::words;
 
 use super::{Session, client_of};
 
@@ -153,25 +154,20 @@ impl Session {
         set.unwrap_or_else(|| remaining() + self.world().now)
     }
 
-    /// Until when the client believed that it holds this lock, by its own clock, in milliseconds since the start.
-    pub fn belief_deadline(&self, client: ClientId, key: &[u8]) -> Option<u64> {
-        self.played()
-            .rev()
-            .flat_map(|entry| entry.events.iter().rev())
-            .find_map(|event| match &event.fact {
-                Fact::Believed {
-                    client: of,
-                    key: lock,
-                    until,
-                    ..
-                } if *of == client && lock == key => Some(*until),
-                Fact::UntilMoved {
-                    client: of,
-                    key: lock,
-                    until,
-                } if *of == client && lock == key => Some(Some(*until)),
-                _ => None,
-            })?
+    /// Until when the client believes that it holds this lock, by its own clock: behind the lock's name, in the past where that moment
+    /// is over and nothing has told the client to look. `None`: its belief has no deadline.
+    pub fn belief_until(&self, client: ClientId, key: &[u8]) -> Option<String> {
+        let state = self.world().client(client)?;
+        let now = self.world().now;
+        let left = state.beliefs.get(key)?.left()?;
+        let (before, until) = match u64::try_from(left) {
+            Ok(left) => (" until ", now + state.clock.time_for(left)),
+            Err(_) => (
+                ", though by its own clock its time ended at ",
+                now.saturating_sub(left.unsigned_abs()),
+            ),
+        };
+        Some(before.to_string() + &words::seconds(until) + "\u{a0}s")
     }
 
     /// The protocol that the client runs.

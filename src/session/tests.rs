@@ -492,6 +492,22 @@ fn a_search_is_written_into_the_text_and_what_it_finds_is_opened_beside_it() {
     assert_eq!(session.branches()[0].text, searched);
     assert_eq!(session.search_request(0), request);
     assert_eq!(session.standing(), Standing::Found);
+    let head: Vec<&str> = text.lines().take(4).collect();
+    let expected = [
+        "# Broken in 5 steps, 1 fault: tokens come in the order in which locks were taken",
+        "# A search found this schedule for the clients of “Split acquire: a token that is newer than its lock”: none has fewer faults, and \
+         none with as few has fewer steps.",
+        "# It tried everything within these bounds: lapses: 1.",
+        "",
+    ];
+    assert_eq!(head, expected);
+    let tree: Vec<Option<usize>> = session.tree().iter().map(|leaf| leaf.place).collect();
+    let depths: Vec<usize> = session.tree().iter().map(|leaf| leaf.depth).collect();
+    assert_eq!(
+        (tree, depths),
+        (vec![Some(0), None], vec![0, 1]),
+        "what was found hangs on what was searched"
+    );
     does(&mut session, open(&ties[0]));
     let kept = session.branches().len();
     assert_eq!(kept, 1, "one of several that were found is not kept");
@@ -960,4 +976,20 @@ fn names_are_found_by_what_they_begin_with_and_by_their_words() {
     check("a step", Some(1));
     check("ken", Some(2));
     check("ken b", None);
+}
+
+#[test]
+fn a_belief_whose_time_is_over_is_told_in_the_past() {
+    let mut session = fresh("07a-split-acquire");
+    let told = |session: &Session| session.belief_until(A, b"lock:sku-1");
+    assert_eq!(told(&session), None);
+    press_step(&mut session, A);
+    assert_eq!(told(&session).as_deref(), Some(" until 10.000\u{a0}s"));
+    let mut later = |milliseconds| {
+        does(&mut session, Msg::Act(Action::Advance { milliseconds }));
+        told(&session).unwrap()
+    };
+    assert_eq!(later(10_000), " until 10.000\u{a0}s");
+    let over = ", though by its own clock its time ended at 10.000\u{a0}s";
+    assert_eq!([later(1), later(40_000)], [over, over]);
 }

@@ -11,7 +11,7 @@ use crate::scenario::library;
 use crate::session::{Msg, Session};
 use crate::sim::action::{Action, ClientId, LatchPoint, Leg};
 use crate::sim::client::protocol::{Protocol, Step};
-use crate::sim::client::{Belief, Client, Place};
+use crate::sim::client::{Client, Place};
 use crate::sim::event::{Answer, Fact, Value};
 use crate::strokes::hue;
 use crate::words;
@@ -212,12 +212,12 @@ fn beliefs_of(session: &Session, client: ClientId, state: &Client) -> Vec<Belief
     }
     state
         .beliefs
-        .iter()
-        .map(|(key, belief)| belief_line(session, client, key, belief))
+        .keys()
+        .map(|key| belief_line(session, client, key))
         .collect()
 }
 
-fn belief_line(session: &Session, client: ClientId, key: &[u8], belief: &Belief) -> BeliefLine {
+fn belief_line(session: &Session, client: ClientId, key: &[u8]) -> BeliefLine {
     let lease = session.lease(key);
     let holds = lease
         .as_ref()
@@ -239,14 +239,6 @@ fn belief_line(session: &Session, client: ClientId, key: &[u8], belief: &Belief)
         },
         None => "Stale: in the store the lock is free.".to_string(),
     };
-    let now = session.world().now;
-    let until = match belief.remaining {
-        Some(0) => session
-            .belief_deadline(client, key)
-            .map(|until| words::seconds(until) + "\u{a0}s"),
-        Some(remaining) => Some(words::seconds(now + remaining) + "\u{a0}s"),
-        None => None,
-    };
     BeliefLine {
         kind: if !is_looked_at {
             "belief belief--none"
@@ -256,7 +248,7 @@ fn belief_line(session: &Session, client: ClientId, key: &[u8], belief: &Belief)
             "belief belief--stale"
         },
         key: words::text(key),
-        until,
+        until: session.belief_until(client, key),
         words: "Believes it holds ".to_string(),
         truth,
     }
@@ -378,7 +370,6 @@ fn draw_belief(belief: BeliefLine) -> AnyView {
         words,
         truth,
     } = belief;
-    let until = until.map(|until| " until ".to_string() + &until);
     let key = (!key.is_empty()).then(|| view! { <code>{key}</code> {until} "." });
     view! { <p class=kind>{words}{key}" "<span class="belief__truth">{truth}</span></p> }.into_any()
 }

@@ -82,16 +82,13 @@ fn lesson_of(session: &Session) -> String {
 /// What stands in place of a description that speaks of another schedule.
 fn lesson_now(standing: Standing) -> Option<String> {
     match standing {
-        Standing::Itself | Standing::Changed => None,
+        Standing::Itself | Standing::Changed | Standing::Found => None,
         Standing::Branch { after: 0 } => {
             Some("Another schedule than the one of this title.".into())
         }
         Standing::Branch { after } => {
             let actions = words::count(after, "action", "actions");
             Some("Goes another way than this title’s schedule after ".to_string() + &actions + ".")
-        }
-        Standing::Found => {
-            Some("A schedule that the search found for the clients of this title.".into())
         }
     }
 }
