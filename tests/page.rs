@@ -188,6 +188,80 @@ async fn consoles_print_as_the_servers_own_programs_do() {
 }
 
 #[wasm_bindgen_test]
+async fn a_console_says_at_its_field_what_it_takes() {
+    let page = Visitor::opens(&at_the_start()).await;
+    page.sees_attribute(
+        "#console-field",
+        "placeholder",
+        "PTTL lock:sku-1 or SELECT * FROM inventory",
+    );
+    page.types_command("GET \"lock").await;
+    page.sees_words(
+        "#console-why",
+        "Invalid argument(s): the quotes are not balanced",
+    );
+    page.sees_attribute("#console-field", "aria-invalid", "true");
+    page.sees_cursor(0, 0);
+    page.types_command("clock 5").await;
+    assert_eq!(page.count("#console-why"), 0, "it was sent");
+    page.sees_console("clock is an action of the schedule: choose “an action”");
+    let page = Visitor::opens("table t (id INT PRIMARY KEY)\n").await;
+    page.sees_attribute("#console-field", "placeholder", "SELECT * FROM t");
+    let page = Visitor::opens("").await;
+    page.sees_attribute(
+        "#console-field",
+        "placeholder",
+        "A Redis command or an SQL statement",
+    );
+}
+
+#[wasm_bindgen_test]
+async fn a_client_whose_console_waits_says_for_what() {
+    let text = "table t (id INT PRIMARY KEY, n INT)\n  1, 0\n\nclient A, B\n\nschedule\n  \
+                A> BEGIN\n  A> UPDATE t SET n = 1\n  B> UPDATE t SET n = 2\n  A> BLPOP queue 0\n  B> GET_LOCK\n";
+    let page = Visitor::opens(text).await;
+    page.moves_cursor(2).await;
+    page.sees_state("B", "console");
+    assert_eq!(page.count(".client__waits"), 0);
+    page.moves_cursor(3).await;
+    page.sees_state("B", "waiting");
+    page.sees_words(".client__waits", "Its console waits for t: A comes first.");
+    page.moves_cursor(4).await;
+    page.sees_state("A", "waiting");
+    page.sees_words(".client__waits", "Its console waits for BLPOP queue 0");
+}
+
+#[wasm_bindgen_test]
+async fn what_is_broken_comes_first_and_the_counts_agree() {
+    let page = Visitor::opens(story("07a-split-acquire")).await;
+    let [broken, unclaimed, holds, untested] = ["broken", "unclaimed", "holds", "untested"]
+        .map(|kind| page.count(&format!(".property--{kind}")));
+    assert_eq!((broken, unclaimed), (2, 1));
+    assert_eq!(broken + unclaimed + holds + untested, 12);
+    let all = broken + unclaimed;
+    page.sees_words(".picture .tally", &format!("{all} broken, 1 unclaimed"));
+    page.sees_words(".picture .tally--holds", &format!("{holds} hold"));
+    for (words, count) in [("hold", holds), ("not tested", untested)] {
+        let button = format!("{count} {words}");
+        assert_eq!(page.count(".properties__folded[data-unfolded]"), 0);
+        page.presses_on_page(&button).await;
+        assert_eq!(page.count(".properties__folded[data-unfolded]"), 1);
+        assert_eq!(
+            page.count(".properties__folded[data-unfolded] .property"),
+            count
+        );
+        page.moves_cursor(8).await;
+        assert_eq!(
+            page.count(".properties__folded[data-unfolded]"),
+            1,
+            "what was unfolded stays so"
+        );
+        page.moves_cursor(12).await;
+        page.presses_on_page(&button).await;
+    }
+}
+
+#[wasm_bindgen_test]
 async fn an_operator_expires_wipes_and_seeds_again() {
     let page = Visitor::opens(story("10a-counter-wiped")).await;
     page.moves_cursor(0).await;
@@ -226,6 +300,11 @@ async fn the_library_opens_stories_beside_changed_work() {
     page.presses_on_page("Choose a story of the library").await;
     let all = library::stories().len() + library::challenges().len();
     assert_eq!(page.count(".story"), all);
+    assert_eq!(
+        page.count(".stories__title"),
+        12,
+        "each theme has stories, and then there are the challenges"
+    );
     page.opens_story("Atomic acquire").await;
     page.hears("Your work is kept as");
     page.sees_verdict(
@@ -244,6 +323,8 @@ async fn the_library_shows_the_stories_with_the_words_that_are_sought() {
     page.fills_in("Only stories with these words", "ATOMIC acquire")
         .await;
     assert!(page.count(".story") < library::stories().len());
+    // A theme without such a story has no heading.
+    page.sees_words(".stories__title", "Where the token comes from");
     page.opens_story("Atomic acquire").await;
     page.sees_title("Atomic acquire: the same stall, now harmless");
 }

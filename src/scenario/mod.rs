@@ -37,7 +37,7 @@ mod generated;
 pub use check::Difference;
 pub use error::TextError;
 pub use layout::{Layout, Lines, ProtocolLayout};
-pub use warn::{command_meant, warnings};
+pub use warn::{begins_action, command_meant, warnings};
 
 pub mod library;
 

@@ -239,7 +239,12 @@ fn arguments(line: Part<'_>, known: Known<'_>, errors: &mut Errors<'_>) -> Optio
         Ok(words) => words,
         Err(error) => {
             let place = place_of_column(line, error.column);
-            return errors.add(place, "the quotes are not balanced", error.message);
+            let message = match known.is_typed {
+                // As redis-cli says it.
+                true => "Invalid argument(s): the quotes are not balanced",
+                false => "the quotes are not balanced",
+            };
+            return errors.add(place, message, error.message);
         }
     };
     if words.is_empty() {

@@ -172,6 +172,11 @@ pub fn command_meant(word: &str) -> Option<&'static str> {
     nearest(word, &known).filter(|near| !near.eq_ignore_ascii_case(word))
 }
 
+/// Whether the word begins an action of a schedule, as `clock` and `crash` do: no server knows it.
+pub fn begins_action(word: &str) -> bool {
+    super::parse::begins_action(&word.to_ascii_lowercase())
+}
+
 /// Whether the reply that stands behind `=>` is an error: `ERR ...`, `WRONGTYPE ...`, `ERROR 1146 ...`.
 fn is_error(reply: &str) -> bool {
     let word = reply.split(' ').next().unwrap_or_default();

@@ -9,10 +9,12 @@ use super::desk::Desk;
 use crate::export::Library;
 use crate::scenario::library;
 use crate::session::{Msg, Session};
-use crate::sim::action::{Action, ClientId, LatchPoint, Leg};
+use crate::sim::ConnectionId;
+use crate::sim::action::{Action, ClientId, LatchPoint, Leg, Who};
 use crate::sim::client::protocol::{Protocol, Step};
 use crate::sim::client::{Client, Place};
 use crate::sim::event::{Answer, Fact, Value};
+use crate::sim::world::{connection_of, owner_of};
 use crate::strokes::hue;
 use crate::words;
 
@@ -116,6 +118,8 @@ struct Head {
     protocol: String,
     /// The chip: its kind, its icon, its words.
     state: (&'static str, &'static str, String),
+    /// What it waits for at a server.
+    waits: Option<String>,
     beliefs: Vec<BeliefLine>,
     variables: Vec<(String, String, bool)>,
 }
@@ -173,6 +177,7 @@ fn head_of(session: &Session, client: ClientId) -> Option<Head> {
             |protocol| protocol.name.clone(),
         ),
         state: state_of(state, session.protocol_of(client)),
+        waits: waits_of(session, client, state),
         beliefs: beliefs_of(session, client, state),
         variables: variables_of(session, client, state),
     })
@@ -182,6 +187,7 @@ fn state_of(client: &Client, protocol: Option<&Protocol>) -> (&'static str, &'st
     let (kind, icon, words) = match (&client.place, client.paused_at()) {
         (_, Some(_)) => ("paused", "latch-closed", "paused".to_string()),
         (Place::Crashed, _) => ("crashed", "cross", "crashed".to_string()),
+        _ if client.console_waits => ("waiting", "clock", "waiting".to_string()),
         (Place::Ended { finished: true }, _) => ("done", "tick", "done".to_string()),
         (Place::Ended { finished: false }, _) => ("stopped", "cross", "stopped".to_string()),
         (Place::Sleeping { remaining, .. }, _) => {
@@ -204,6 +210,34 @@ fn state_of(client: &Client, protocol: Option<&Protocol>) -> (&'static str, &'st
         (Place::Ready { .. }, _) => ("running", "play", "running".to_string()),
     };
     (kind, icon, words)
+}
+
+/// `Its console waits for inventory, where B has a lock.`
+fn waits_of(session: &Session, client: ClientId, state: &Client) -> Option<String> {
+    let connection = connection_of(Who::Client(client));
+    let world = session.world();
+    let stores = world.stores.iter();
+    let mut commands = stores.filter_map(|store| store.waits_in(connection));
+    let what = match (world.database.waits_for(connection), commands.next()) {
+        (Some((what, holders)), _) => {
+            let name = |connection: &ConnectionId| match owner_of(*connection) {
+                Who::Client(client) => session.client_name(client),
+                Who::Operator => "the operator",
+            };
+            let holders: Vec<&str> = holders.iter().map(name).collect();
+            [&what, ": ", &holders.join(", "), " comes first."].concat()
+        }
+        (None, Some(command)) => {
+            let words: Vec<String> = command.iter().map(|word| words::text(word)).collect();
+            words::shortened(&words.join(" "), 60)
+        }
+        (None, None) => return None,
+    };
+    let who = match state.console_waits {
+        true => "Its console waits for ",
+        false => "Waits for ",
+    };
+    Some(who.to_string() + &what)
 }
 
 fn beliefs_of(session: &Session, client: ClientId, state: &Client) -> Vec<BeliefLine> {
@@ -332,6 +366,7 @@ fn draw_head(desk: Desk, head: Head) -> AnyView {
         name,
         protocol,
         state: (kind, sign, words),
+        waits,
         beliefs,
         variables,
     } = head;
@@ -348,6 +383,7 @@ fn draw_head(desk: Desk, head: Head) -> AnyView {
             <span class=chip>{icon(sign)}<span class="chip__words">{words}</span></span>
             {remove.draw(desk)}
         </header>
+        {waits.map(|waits| view! { <p class="client__waits">{waits}</p> })}
         {beliefs.into_iter().map(draw_belief).collect_view()}
         <dl class="client__vars">{variables.into_iter().map(draw_variable).collect_view()}</dl>
     }

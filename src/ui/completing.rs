@@ -41,11 +41,18 @@ impl Completing {
         self.list.active_id()
     }
 
-    /// Offers what fits after a letter was typed; goes on with it, or leaves it, after something else has changed.
+    /// Offers what fits after a letter was typed; goes on with it, or leaves it, after something else has changed. What a keyboard's own
+    /// clipboard or dictation puts there also comes as typed, but is more than a word: it is pasted, and the list would cover it.
     pub fn typed(self, event: &web_sys::Event) {
-        let kind = js_sys::Reflect::get(event, &"inputType".into()).ok();
-        let kind = kind.and_then(|kind| kind.as_string()).unwrap_or_default();
-        let is_typed = matches!(kind.as_str(), "insertText" | "insertCompositionText");
+        let of_event = |name: &str| {
+            let value = js_sys::Reflect::get(event, &name.into()).ok();
+            value
+                .and_then(|value| value.as_string())
+                .unwrap_or_default()
+        };
+        let kind = of_event("inputType");
+        let is_typed = matches!(kind.as_str(), "insertText" | "insertCompositionText")
+            && !of_event("data").trim_end().contains([' ', '\n']);
         match is_typed || self.list.is_open() && kind.starts_with("delete") {
             true => self.offer(false),
             false => self.list.close(),

@@ -42,6 +42,9 @@ pub fn consoles(desk: Desk) -> AnyView {
             .collect::<Vec<_>>()
     });
     let who = RwSignal::new(0_usize);
+    // Why what stands in the field cannot be sent.
+    let why = RwSignal::new(String::new());
+    let example = desk.read(example_of);
     // Which of the commands typed before stands in the field; the number of commands when it is a new one.
     let recalled = RwSignal::new(usize::MAX);
     let field = NodeRef::<web_sys::HtmlInputElement>::new();
@@ -63,23 +66,24 @@ pub fn consoles(desk: Desk) -> AnyView {
         let before = desk.look(|session| session.timeline().len());
         if who.get_untracked() == ACTION {
             desk.send(Msg::TypeAction(source));
-            if !desk.said.with_untracked(|said| said.refused) {
-                field.set_value("");
+        } else {
+            desk.send(Msg::Type {
+                who: who_of(who.get_untracked()),
+                source,
+            });
+            if desk.look(|session| session.timeline().len()) != before
+                || desk.look(Session::cursor) == before
+            {
+                recalled.set(usize::MAX);
             }
-            return;
         }
-        desk.send(Msg::Type {
-            who: who_of(who.get_untracked()),
-            source,
-        });
-        if desk.look(|session| session.timeline().len()) != before
-            || desk.look(Session::cursor) == before
-        {
-            recalled.set(usize::MAX);
-        }
-        if !desk.said.with_untracked(|said| said.refused) {
+        let refused = desk.said.get_untracked();
+        why.set(if refused.refused {
+            refused.words
+        } else {
             field.set_value("");
-        }
+            String::new()
+        });
     };
     let recall = move |event: web_sys::KeyboardEvent| {
         let step = match event.key().as_str() {
@@ -132,6 +136,7 @@ pub fn consoles(desk: Desk) -> AnyView {
                 {hint} {more}
                 {list(said, draw)}
             </div>
+            {move || (!why.with(String::is_empty)).then(|| view! { <p class="consoles__why" id=WHY>{why.get()}</p> })}
             <form class="consoles__prompt" on:submit=move |event| { event.prevent_default(); send() }>
                 <label class="hidden-but-read" for=who_id.clone()>"Who types"</label>
                 <select class="select" id=who_id on:change=choose>{options}</select>
@@ -140,7 +145,10 @@ pub fn consoles(desk: Desk) -> AnyView {
                     class="field"
                     id=FIELD
                     node_ref=field
-                    placeholder="PTTL lock:sku-1   or   SELECT * FROM inventory"
+                    placeholder=move || example.get()
+                    aria-invalid=move || (!why.with(String::is_empty)).then_some("true")
+                    aria-describedby=WHY
+                    on:input=move |_| why.set(String::new())
                     autocomplete="off"
                     autocapitalize="off"
                     spellcheck="false"
@@ -154,6 +162,29 @@ pub fn consoles(desk: Desk) -> AnyView {
 
 /// The field that one types into.
 pub const FIELD: &str = "console-field";
+
+/// The sentence above it that says what is wrong with it.
+const WHY: &str = "console-why";
+
+/// What could be typed now, of the keys and tables that are there.
+fn example_of(session: &Session) -> String {
+    let watches = session.setup().watches.iter();
+    let lock = watches.filter_map(|watch| watch.lock.as_deref()).next();
+    let stores = session.world().stores.iter();
+    let mut keys = stores.flat_map(|store| store.keys());
+    let key = lock
+        .map(words::text)
+        .or_else(|| Some(words::text(keys.next()?.0)));
+    let key = key.map(|key| "PTTL ".to_string() + &key);
+    let table = session.tables().into_iter().next();
+    let table = table.map(|table| "SELECT * FROM ".to_string() + &table.name);
+    match (key, table) {
+        (Some(key), Some(table)) => key + " or " + &table,
+        (key, table) => key
+            .or(table)
+            .unwrap_or_else(|| "A Redis command or an SQL statement".to_string()),
+    }
+}
 
 /// In place of somebody who types: the line is an action, as it stands in the schedule.
 const ACTION: usize = usize::MAX;
@@ -284,6 +315,14 @@ fn said_by(session: &Session, place: usize, entry: &Entry) -> Option<Said> {
 /// What a word that Redis does not know was perhaps meant to be.
 fn meant(typed: &str) -> Option<String> {
     let word = typed.split_whitespace().next()?;
+    if scenario::begins_action(word) {
+        return Some(
+            "A console takes Redis commands and SQL. ".to_string()
+                + word
+                + " is an action of the schedule: choose “an action” at the left of the field, as in clock +5s. \
+                   The clock’s own buttons stand at the bottom of the page. Undo takes the line away.",
+        );
+    }
     let meant = scenario::command_meant(word)?;
     Some("Did you mean ".to_string() + meant + "? Undo takes the line away.")
 }

@@ -139,14 +139,29 @@ fn tools(desk: Desk) -> AnyView {
     let help = Button::icon_only("keys", "Keys and marks (?)")
         .class("button--quiet masthead__help")
         .does(move || desk.over.set(Some(Over::Help)));
+    // On a phone what is seldom wanted unfolds below, and folds again once something of it is chosen.
+    let is_unfolded = RwSignal::new(false);
+    let unfold = move || {
+        Button::icon_only("more", "More: new, share, export, keys, theme")
+            .class("button--quiet masthead__unfold")
+            .pressed(is_unfolded.get())
+            .does(move || is_unfolded.update(|it| *it = !*it))
+            .draw(desk)
+    };
     view! {
         <div class="masthead__tools">
-            {steps}
-            <span class="masthead__rule"></span>
-            {kept} {new.draw(desk)} {share.draw(desk)} {export.draw(desk)}
-            <span class="masthead__rule"></span>
-            {palette.draw(desk)} {help.draw(desk)}
-            {themes(desk)}
+            {steps} {unfold}
+            <div
+                class="masthead__more"
+                data-unfolded=move || is_unfolded.get().then_some("")
+                on:click=move |_| is_unfolded.set(false)
+            >
+                <span class="masthead__rule"></span>
+                {kept} {new.draw(desk)} {share.draw(desk)} {export.draw(desk)}
+                <span class="masthead__rule"></span>
+                {palette.draw(desk)} {help.draw(desk)}
+                {themes(desk)}
+            </div>
         </div>
     }
     .into_any()

@@ -11,6 +11,21 @@ use crate::scenario::library::{self, Story};
 /// The field for words that stories have.
 const FILTER: &str = "library-filter";
 
+/// What the stories are about, each with the number of the first of them.
+const THEMES: [(u32, &str); 11] = [
+    (1, "A lock, a lease and a fence"),
+    (7, "Where the token comes from"),
+    (10, "The counter is lost and seeded again"),
+    (14, "Taking a lock and letting it go"),
+    (16, "Charging a card under a lock"),
+    (17, "The locks of well-known libraries"),
+    (30, "Clocks that go wrong"),
+    (31, "Replies that come late or never"),
+    (32, "A majority of servers"),
+    (33, "Replicas, failover and eviction"),
+    (35, "Waiting for a notice"),
+];
+
 /// What the dialog shows.
 pub fn view(desk: Desk) -> AnyView {
     let stories = library::stories();
@@ -31,9 +46,17 @@ pub fn view(desk: Desk) -> AnyView {
     let sought = RwSignal::new(String::new());
     let shown = move || {
         let sought = sought.get();
-        let groups = groups.iter();
-        let stories: Vec<AnyView> = groups
-            .filter_map(|(number, parts)| group(desk, number, parts, &titles, &sought))
+        let themes = THEMES.iter().enumerate();
+        let stories: Vec<AnyView> = themes
+            .filter_map(|(place, (_, words))| {
+                let those = groups
+                    .iter()
+                    .filter(|(number, _)| theme_of(number) == place);
+                let those: Vec<AnyView> = those
+                    .filter_map(|(number, parts)| group(desk, number, parts, &titles, &sought))
+                    .collect();
+                (!those.is_empty()).then(|| part(words, those))
+            })
             .collect();
         let challenges = challenges.iter().filter(|story| has_words(story, &sought));
         let challenges: Vec<AnyView> = challenges
@@ -42,14 +65,8 @@ pub fn view(desk: Desk) -> AnyView {
         let nothing = stories.is_empty() && challenges.is_empty();
         let nothing =
             nothing.then(|| view! { <p class="stories__none">"No story has all these words."</p> });
-        let heading = (!challenges.is_empty())
-            .then(|| view! { <h3 class="stories__title">"Challenges"</h3> });
-        view! {
-            <ol class="stories">{stories.into_any()}</ol>
-            {heading}
-            <ul class="stories">{challenges.into_any()}</ul>
-            {nothing}
-        }
+        let challenges = (!challenges.is_empty()).then(|| part("Challenges", challenges));
+        view! { {stories} {challenges} {nothing} }
     };
     // On a phone the keyboard would come up over the stories.
     if browser::window_size().0 > 800.0 {
@@ -69,6 +86,21 @@ pub fn view(desk: Desk) -> AnyView {
         {new.draw(desk)}
     }
     .into_any()
+}
+
+/// A heading, and what stands under it.
+fn part(words: &'static str, entries: Vec<AnyView>) -> AnyView {
+    view! {
+        <h3 class="stories__title">{words}</h3>
+        <ol class="stories">{entries.into_any()}</ol>
+    }
+}
+
+/// The place of the last theme that begins at this number or before it.
+fn theme_of(number: &str) -> usize {
+    let number: u32 = number.parse().unwrap_or_default();
+    let begun = THEMES.iter().take_while(|(first, _)| *first <= number);
+    begun.count().saturating_sub(1)
 }
 
 /// Whether the story's name, title or description has all these words, in small letters.

@@ -15,6 +15,7 @@ const MOST_MISMATCHES: usize = 20;
 /// The panel of properties.
 pub fn properties(desk: Desk) -> AnyView {
     let rows = desk.read(rows_of);
+    let broken = Memo::new(move || of_rank(rows, 0));
     let mismatches = desk.read(mismatches_of);
     let unmet = Memo::new(move || desk.unmet.with(|unmet| unmet_of(unmet)));
     view! {
@@ -22,43 +23,82 @@ pub fn properties(desk: Desk) -> AnyView {
             <header class="panel__head panel__head--undocked"><h2 class="panel__title">"Properties"</h2>{tally(desk)}</header>
             <div class="panel__body" id="properties-body" tabindex="0">
                 <ul>{list(mismatches, move |row| draw_mismatch(desk, row))}</ul>
-                <ul>{list(rows, move |row| draw(desk, row))}</ul>
+                <ul>{list(broken, move |row| draw(desk, row))}</ul>
                 <ul>{list(unmet, move |row| draw_unmet(desk, row))}</ul>
+                {folded(desk, rows, 1, "accepted", " hold")}
+                {folded(desk, rows, 2, "untested", " not tested")}
             </div>
         </section>
     }
 }
 
-/// How many properties are broken, hold, and have not been put to the test. What nobody claims, as no lock with a deadline can promise
-/// it, counts by itself where it is broken: the others may all be right.
+type Rows = Memo<Vec<(Key, Row)>>;
+
+fn of_rank(rows: Rows, rank_of: u8) -> Vec<(Key, Row)> {
+    let rows = rows.get().into_iter();
+    rows.filter(|(_, row)| rank(&row.verdict) == rank_of)
+        .collect()
+}
+
+/// Those with this rank behind their count, until somebody unfolds them: what is broken comes first, and whole.
+fn folded(desk: Desk, rows: Rows, rank_of: u8, sign: &'static str, word: &'static str) -> AnyView {
+    let those = Memo::new(move || of_rank(rows, rank_of));
+    let is_unfolded = RwSignal::new(false);
+    let unfolded = move || is_unfolded.get().then_some("");
+    let expanded = move || if is_unfolded.get() { "true" } else { "false" };
+    view! {
+        <button
+            type="button"
+            class="properties__fold"
+            aria-expanded=expanded
+            on:click=move |_| is_unfolded.update(|it| *it = !*it)
+        >
+            {icon("forward")} {move || one_count("tally", sign, those.with(Vec::len), word)}
+        </button>
+        <ul class="properties__folded" data-unfolded=unfolded>{list(those, move |row| draw(desk, row))}</ul>
+    }
+    .into_any()
+}
+
+/// How many properties are broken, hold, and have not been put to the test. Where all that is broken is what nobody claims, as no lock
+/// with a deadline can promise it, the count is no alarm: the others may all be right.
 pub fn tally(desk: Desk) -> AnyView {
     let counts = desk.read(|session| {
         let mut counts = [0; 4];
         for (property, verdict) in session.verdicts() {
-            let is_broken = matches!(verdict, Verdict::Broken(_));
-            let place = match is_broken && claim_of(session, property) == UNCLAIMED {
-                true => 3,
-                false => rank(&verdict) as usize,
-            };
-            counts[place] += 1;
+            counts[rank(&verdict) as usize] += 1;
+            if rank(&verdict) == 0 && claim_of(session, property) == UNCLAIMED {
+                counts[3] += 1;
+            }
         }
         counts
     });
     let show = move || {
         let [broken, hold, untested, unclaimed] = counts.get();
-        let unclaimed = (unclaimed > 0)
-            .then(|| one_count("tally tally--untested", "rejected", unclaimed, " unclaimed"));
+        let words = match unclaimed {
+            0 => " broken".to_string(),
+            count => " broken, ".to_string() + &count.to_string() + " unclaimed",
+        };
+        let class = match broken > unclaimed {
+            true => "tally tally--broken",
+            false => "tally tally--untested",
+        };
         view! {
-            {one_count(if broken > 0 { "tally tally--broken" } else { "tally tally--untested" }, "rejected", broken, " broken")}
+            {one_count(class, "rejected", broken, words)}
             {one_count("tally tally--holds", "accepted", hold, " hold")}
-            {unclaimed}
             {one_count("tally tally--untested", "untested", untested, " not tested")}
         }
     };
     view! { <span class="picture__verdicts">{show}</span> }
 }
 
-fn one_count(class: &'static str, sign: &'static str, count: usize, word: &'static str) -> AnyView {
+fn one_count(
+    class: &'static str,
+    sign: &'static str,
+    count: usize,
+    word: impl Into<String>,
+) -> AnyView {
+    let word = word.into();
     view! { <span class=class>{icon(sign)}{count}<span class="tally__word">{word}</span></span> }
         .into_any()
 }
@@ -88,14 +128,16 @@ fn rows_of(session: &Session) -> Vec<(Key, Row)> {
             claim: claim_of(session, property),
         })
         .collect();
-    crate::sorted::sort_by_key(&mut rows, |row| rank(&row.verdict));
+    crate::sorted::sort_by_key(&mut rows, |row| {
+        (rank(&row.verdict), row.claim == UNCLAIMED)
+    });
     rows.into_iter()
         .map(|row| (row.property as u64, row))
         .collect()
 }
 
 /// What is said of a property that no lock with a deadline can promise, unless somebody does.
-const UNCLAIMED: &str = "nobody claims this";
+const UNCLAIMED: &str = "unclaimed: no lock with a deadline can promise it";
 
 /// Whether a protocol that somebody runs claims the property.
 fn claim_of(session: &Session, property: Property) -> &'static str {
@@ -112,11 +154,13 @@ fn draw(desk: Desk, row: Row) -> AnyView {
         verdict: found,
         claim,
     } = row;
-    let claim =
-        (!claim.is_empty()).then(|| view! { " "<span class="property__claim">{claim}</span> });
     let (class, mark, why, broken) = match found {
         Verdict::Broken(found) => (
-            "property property--broken",
+            if claim == UNCLAIMED {
+                "property property--unclaimed"
+            } else {
+                "property property--broken"
+            },
             verdict("rejected", "broken".to_string()),
             found.because.clone(),
             Some(found),
@@ -134,6 +178,8 @@ fn draw(desk: Desk, row: Row) -> AnyView {
             None,
         ),
     };
+    let claim =
+        (!claim.is_empty()).then(|| view! { " "<span class="property__claim">{claim}</span> });
     let title = (class == "property property--untested").then_some("not yet put to the test");
     view! {
         <li class=class>

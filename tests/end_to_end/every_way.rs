@@ -9,6 +9,7 @@ use serde_json::json;
 pub const TESTS: &[Test] = &[
     ("plays_every_story_with_a_thumb", plays_with_a_thumb),
     ("plays_every_story_by_keyboard_alone", plays_by_keyboard),
+    ("shows_all_its_buttons_on_a_phone", shows_all_buttons),
 ];
 
 /// The smallest phone that the page is made for, in CSS pixels.
@@ -53,6 +54,57 @@ fn plays_with_a_thumb(browser: &Browser) {
         });
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What of these elements is cut off by the window, too small for a thumb, or covered by another one.
+const OUT_OF_REACH: &str = "
+    const wrong = it => {
+        const { left, right, top, bottom, width, height } = it.getBoundingClientRect();
+        const seen = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+        return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight || width < 30 || height < 30
+            || it.scrollWidth > it.clientWidth + 1 || !(it.contains(seen) || seen.contains(it));
+    };
+    return [...document.querySelectorAll(arguments[0])].filter(it => it.offsetParent && wrong(it))
+        .map(it => it.title || it.textContent)";
+
+fn shows_all_buttons(browser: &Browser) {
+    for (width, height) in [PHONE, (390, 844)] {
+        browser.is_a_phone(width, height);
+        let visitor = Visitor::opens(browser, "");
+        visitor.sees_cursor(8, 12);
+        let out_of_reach = |what: &str| {
+            assert_eq!(
+                browser.execute(OUT_OF_REACH, &json!([what])),
+                json!([]),
+                "{width} wide: {what}"
+            );
+        };
+        out_of_reach(".transport :is(button, .field, select)");
+        out_of_reach(".masthead button");
+        browser.tap(".masthead__unfold");
+        browser.wait_until("the rest is unfolded", |browser| {
+            browser.is_in_view("[title='Copy the link to this']")
+        });
+        out_of_reach(".masthead button");
+        browser.tap(".masthead__unfold");
+        // The sentences over the picture and the counts are there in full.
+        let cut = "return [...document.querySelectorAll('.guide__words, .picture__verdicts')]
+            .filter(it => it.offsetParent && (it.scrollHeight > it.clientHeight + 1 || it.scrollWidth > it.clientWidth + 1)
+                || it.getBoundingClientRect().right > innerWidth).map(it => it.textContent)";
+        assert_eq!(browser.execute(cut, &json!([])), json!([]), "{width} wide");
+        let bars = "return [...document.querySelectorAll('.masthead, .phone-tabs, .transport')]
+            .reduce((sum, it) => sum + it.getBoundingClientRect().height, 0)";
+        let bars = browser
+            .execute(bars, &json!([]))
+            .as_f64()
+            .unwrap_or(f64::MAX);
+        assert!(bars < 225.0, "the bars take {bars} px of {height}");
+        browser.tap_nth(".phone-tabs .tabs__tab", 2);
+        browser.wait_until("the servers are there", |browser| {
+            browser.is_in_view(".servers")
+        });
+        assert_eq!(browser.execute(cut, &json!([])), json!([]), "{width} wide");
+    }
 }
 
 fn plays_by_keyboard(browser: &Browser) {

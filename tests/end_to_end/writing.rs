@@ -36,6 +36,16 @@ fn completes(browser: &Browser) {
     visitor.sees_choices(&[]);
     visitor.sees_schedule(&["pause A before token"]);
     visitor.sees_cursor(1, 1);
+    // What is put there at once is not covered by a list; the next letter opens one.
+    browser.press(&format!("{}\n", keys::ESCAPE));
+    for pasted in ["  crash A", "\\n  restart A\\n  res"] {
+        let paste = format!("document.execCommand('insertText', false, '{pasted}')");
+        browser.execute(&paste, &json!([]));
+        visitor.sees_choices(&[]);
+    }
+    browser.press("u");
+    visitor.sees_choices(&["resume"]);
+    browser.press(keys::ESCAPE);
     // Where nothing is offered, Tab leads out of the editor.
     browser.press(keys::TAB);
     let is_out = "return !document.activeElement.matches('.text__area')";

@@ -11,7 +11,7 @@ mod table;
 mod watch;
 
 pub(super) use client::is_reserved;
-pub(super) use schedule::{parts, schedule_entry};
+pub(super) use schedule::{begins_action, parts, schedule_entry};
 
 use super::error::{Errors, Place};
 use super::lines::{Chunk, Line, Parentheses, Quotes, chunks, without_comment};

@@ -24,6 +24,11 @@ const ACTIONS: [&str; 12] = [
     "wipe",
 ];
 
+/// Whether an action of the schedule begins with this word, and no command of a server: `clock`, `crash`.
+pub(in super::super) fn begins_action(word: &str) -> bool {
+    ACTIONS.contains(&word)
+}
+
 /// What an action looks like.
 const AN_ACTION: &str = "`CLIENT STEP`, `CLIENT> COMMAND`, or an action such as `pause CLIENT before STEP`, `resume CLIENT`, `clock +10s`, `crash CLIENT`, `lose CLIENT STEP` or `expire KEY`; SCENARIOS.md has them all";
 

@@ -73,6 +73,16 @@ pub(super) enum Target {
     Named(String),
 }
 
+impl Target {
+    /// The table, or the name of GET_LOCK.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Target::Lock(lock) => lock.table.to_string(),
+            Target::Named(name) => name.clone(),
+        }
+    }
+}
+
 /// What a connection waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Request {

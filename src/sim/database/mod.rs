@@ -246,6 +246,17 @@ impl Database {
             .any(|waiting| waiting.connection == connection)
     }
 
+    /// What the connection's statement waits for: the table in which others have locked something, or the name of a lock of GET_LOCK;
+    /// and who is in its way, each once. `None`: it does not wait.
+    pub fn waits_for(&self, connection: ConnectionId) -> Option<(String, Vec<ConnectionId>)> {
+        let state = &self.state;
+        let mut queue = state.waiting.iter();
+        let ahead = queue.position(|waiting| waiting.connection == connection)?;
+        let request = &state.waiting[ahead].request;
+        let holders = state.holders(connection, request, ahead);
+        Some((request.target.name(), holders))
+    }
+
     /// Whether the connection is in a transaction of several statements.
     pub fn in_transaction(&self, connection: ConnectionId) -> bool {
         self.state

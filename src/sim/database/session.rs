@@ -584,10 +584,7 @@ impl State {
     fn enqueue(&mut self, mut waiting: Waiting, output: &mut DatabaseOutput) {
         let connection = waiting.connection;
         let holders = self.holders(connection, &waiting.request, self.waiting.len());
-        let what = match &waiting.request.target {
-            Target::Lock(lock) => lock.table.to_string(),
-            Target::Named(name) => name.clone(),
-        };
+        let what = waiting.request.target.name();
         waiting.behind.clone_from(&holders);
         output.facts.push(DatabaseFact::Waits {
             connection,

@@ -368,6 +368,13 @@ impl Store {
         self.waits.iter().map(|wait| wait.connection).collect()
     }
 
+    /// The command that the connection waits in, with its arguments; `None`: it does not wait.
+    pub fn waits_in(&self, connection: ConnectionId) -> Option<&[Vec<u8>]> {
+        let mut waits = self.waits.iter();
+        let wait = waits.find(|wait| wait.connection == connection)?;
+        Some(&wait.argv)
+    }
+
     /// How far its wall clock is ahead of the right time, in milliseconds.
     pub fn clock(&self) -> i64 {
         self.clock
