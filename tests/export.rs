@@ -63,6 +63,17 @@ fn the_test_of_a_found_schedule_tells_what_that_breaks() {
     assert!(!test.contains("draws 1 and writes"), "{test}");
 }
 
+#[test]
+fn a_scenario_without_keys_tables_and_protocols_has_no_blank_line_too_many() {
+    let text = "# Nothing\n\nclient A\n\nschedule\n  A> PING\n";
+    let test = exported(text, Format::Pytest, Options::default()).unwrap();
+    assert!(!test.contains("\n\n\n\n"), "{test}");
+    assert!(
+        test.contains("RedisError\n\n\ndef connect_to_redis"),
+        "{test}"
+    );
+}
+
 fn check_golden(name: &str, text: &str, format: Format, options: Options) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/goldens/export")

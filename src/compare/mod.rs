@@ -14,9 +14,10 @@ mod tests;
 pub use change::{Change, Fence};
 
 use crate::scenario::edit::expectations_at_end;
-use crate::scenario::{self, TextError, found, print_action, read_schedule_line};
+use crate::scenario::{self, Reading, TextError, found, print_action, read_schedule_line};
 use crate::sim::action::{Action, ClientId};
 use crate::sim::database::Value;
+use crate::sim::event::Fact;
 use crate::sim::setup::Setup;
 use crate::sim::step::{refusal, step};
 use crate::sim::world::World;
@@ -24,6 +25,9 @@ use crate::timeline::{Entry, Timeline};
 
 /// How many actions of a schedule are compared; what comes after is not played.
 pub const MOST_COMPARED: usize = 1_000;
+
+/// How long a schedule is played under every change before one is chosen; a longer one would make the page wait.
+const MOST_TRIED: usize = 200;
 
 /// How many steps a client takes that the schedule does not speak of, to come to the one that it does.
 const MOST_STEPS_BETWEEN: usize = 8;
@@ -122,6 +126,38 @@ pub fn compare(text: &str, change: &Change) -> Result<Comparison, Vec<TextError>
         text: found::with_schedule(&bare, &other, 0, &schedule, &ends[1]),
         ends: differing(ends),
         played: [left, right],
+    })
+}
+
+/// What this text can be compared with: what makes the two schedules part first, and else as [`Change::all`] has it. A protocol under
+/// which nobody comes to hold, write or charge anything is not for this scenario: what it needs is not there. A long schedule is not
+/// tried.
+pub fn choices(text: &str, reading: &Reading) -> Vec<Change> {
+    let all = Change::all(text, reading);
+    if reading.schedule.len() > MOST_TRIED {
+        return all;
+    }
+    let mut choices = Vec::new();
+    for change in all {
+        let Ok(comparison) = compare(text, &change) else {
+            continue;
+        };
+        let [left, right] = comparison.played.each_ref().map(does_anything);
+        if right || !left {
+            choices.push((comparison.parts_at.is_none(), change));
+        }
+    }
+    crate::sorted::sort_by_key(&mut choices, |(is_same, _)| *is_same);
+    choices.into_iter().map(|(_, change)| change).collect()
+}
+
+fn does_anything(timeline: &Timeline) -> bool {
+    let mut events = timeline.entries().iter().flat_map(|entry| &entry.events);
+    events.any(|event| {
+        matches!(
+            event.fact,
+            Fact::Believed { .. } | Fact::Wrote { .. } | Fact::Charged { .. }
+        )
     })
 }
 

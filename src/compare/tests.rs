@@ -154,3 +154,48 @@ fn every_story_can_be_compared_and_opened() {
         }
     }
 }
+
+/// What is chosen first parts the schedules where anything does, and nothing is offered that cannot run.
+#[test]
+fn what_changes_something_is_offered_first() {
+    let check = |story: &str, first: &str, last: &str, never: &[&str]| {
+        let text = story_named(story).unwrap().text;
+        let reading = scenario::read(text).unwrap();
+        let words = |changes: &[Change]| changes.iter().map(Change::in_words).collect::<Vec<_>>();
+        let offered = words(&choices(text, &reading));
+        assert!(
+            offered.first().is_some_and(|it| it == first),
+            "{story}: {offered:?}"
+        );
+        assert!(
+            offered.last().is_some_and(|it| it == last),
+            "{story}: {offered:?}"
+        );
+        let all = words(&Change::all(text, &reading));
+        for name in never {
+            assert!(
+                all.iter().any(|it| it == name) && !offered.iter().any(|it| it == name),
+                "{story}: {offered:?}"
+            );
+        }
+    };
+    // No stock is left, whatever the fence says.
+    check(
+        "09-last-unit-hides-the-fence",
+        "the protocol atomic-acquire",
+        "no fence",
+        &["the protocol guarded-acquire"],
+    );
+    check(
+        "05-lapse-with-fence",
+        "no fence",
+        "the fence fence_token <= {token}",
+        &[],
+    );
+    check(
+        "16a-charged-then-gone",
+        "the protocol checkout",
+        "no fence",
+        &[],
+    );
+}

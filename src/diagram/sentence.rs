@@ -555,10 +555,7 @@ fn server_of(lane: Lane) -> Server {
 fn clock_in_words(setup: &Setup, clock: ClockOf) -> String {
     match clock {
         ClockOf::Server(server) => {
-            format!(
-                "the wall clock of the {}",
-                lane_name(setup, Lane::Store(server))
-            )
+            "the wall clock of ".to_string() + &server_in_words(setup, Server::Store(server))
         }
         ClockOf::Database => "the wall clock of the database".to_string(),
         ClockOf::Client(id) => format!("the clock of {}", client(setup, id)),

@@ -544,6 +544,11 @@ impl<'p, 'a> Walk<'p, 'a> {
             "no_reply" => {
                 self.is_true("gives_up") || plan.routines.iter().any(Routine::asks_for_lost)
             }
+            // Whether anything has a name of its own before the first function.
+            "settled" => {
+                let settings = plan.tables.len() + plan.statements.len() + plan.keys.len();
+                settings > 0 || !plan.scripts.is_empty() || self.is_true("no_reply")
+            }
             "gives_up" => plan.looks(|act| matches!(act, Move::GiveUp(_) | Move::FindDown(_))),
             "finds_down" => plan.looks(|act| matches!(act, Move::FindDown(_))),
             "loses" => plan.looks(|act| matches!(act, Move::Lose(_) | Move::FindDown(_))),

@@ -311,6 +311,7 @@ fn open_break(setup: &Setup, property: Property, name: &str, order: &Order) -> O
     };
     let (action, at) = order.last.0;
     Some(Break {
+        property,
         action,
         at,
         clients: order.open.iter().copied().collect(),

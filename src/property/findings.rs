@@ -67,6 +67,7 @@ impl Findings {
     ) {
         self.broken.or_insert_with(property, || {
             Told(Break {
+                property,
                 action: here.action,
                 at: here.at,
                 clients,

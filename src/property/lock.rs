@@ -57,6 +57,7 @@ struct Ending {
 #[derive(Clone, Debug)]
 enum How {
     Lapsed,
+    ExpiredNow,
     ClockJumped,
     Evicted,
     FailedOver,
@@ -197,7 +198,8 @@ impl LockMemory {
                 Cause::Lapse => How::Lapsed,
                 Cause::ClockJump => How::ClockJumped,
                 Cause::Evicted => How::Evicted,
-                Cause::ExpiredNow | Cause::Wiped | Cause::DataLost | Cause::Replicated => How::Lost,
+                Cause::ExpiredNow => How::ExpiredNow,
+                Cause::Wiped | Cause::DataLost | Cause::Replicated => How::Lost,
             },
             (Some(before), Some(after)) if before.value == after.value => return,
             (_, Some(_)) => How::Replaced(change.who),
@@ -482,6 +484,7 @@ impl LockMemory {
         let by = |who: &Option<Who>| who.map_or("somebody", |who| here.who(who));
         Some(match &ending.how {
             How::Lapsed => format!("had lapsed at {at}"),
+            How::ExpiredNow => format!("had been made to lapse at {at}"),
             How::ClockJumped => format!("had ended as the server's clock jumped at {at}"),
             How::Evicted => format!("had been evicted at {at}"),
             How::FailedOver => {

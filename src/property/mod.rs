@@ -168,6 +168,8 @@ pub enum Verdict {
 /// How a property was broken, first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Break {
+    /// Which property it breaks.
+    pub property: Property,
     /// The place in the schedule of the action that did it, from 0.
     pub action: usize,
     /// When, in milliseconds since the start.

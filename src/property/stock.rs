@@ -199,6 +199,7 @@ impl StockMemory {
     pub fn unsettled_break(&self, setup: &Setup) -> Option<Break> {
         let (action, at) = self.told.0.last.unwrap_or_default();
         (self.gap() != 0).then(|| Break {
+            property: Property::StockEqualsSold,
             action,
             at,
             clients: self.balance.keys().copied().collect(),

@@ -334,7 +334,7 @@ fn a_stale_write_after_a_newer_holders() {
         property,
         "A, B: split sku=sku-1",
         "A acquire; expire k; B acquire; B token; B write; B release; A token; A write",
-        "broken: although its lease had been lost at 0 s and B",
+        "broken: although its lease had been made to lapse at 0 s and B",
     );
     // A lock of stock alone protects the stock's table.
     check_roles(

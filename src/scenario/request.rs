@@ -104,7 +104,7 @@ pub(super) fn request(
         return errors.add(
             second.place,
             message,
-            "`on PATTERN: EFFECTS`, or the next step",
+            "what a reply means, as in `on OK: stop`, or the next step",
         );
     }
     let arguments = arguments(first, known, errors)?;

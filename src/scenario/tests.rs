@@ -527,13 +527,13 @@ fn protocols_that_are_wrong() {
     with(
         "  a: GET b\n    GET c",
         &[
-            "line 5, column 5: only an SQL statement goes on on the next line: expected `on PATTERN: EFFECTS`, or the next step",
+            "line 5, column 5: only an SQL statement goes on on the next line: expected what a reply means, as in `on OK: stop`, or the next step",
         ],
     );
     with(
         "  a: SELECT 1\n    on 1 row\n    + 1",
         &[
-            "line 6, column 5: a request cannot go on behind its first clause: expected `on PATTERN: EFFECTS`, or the next step less indented",
+            "line 6, column 5: a request cannot go on behind its first clause: expected what a reply means, as in `on OK: stop`, or the next step, less indented",
         ],
     );
     with(
@@ -598,12 +598,14 @@ fn protocols_that_are_wrong() {
     with(
         "  a: GET b\n    on OK: sels 1",
         &[
-            "line 5, column 12: no effect is called `sels` (did you mean `sells`?): expected `holds`, `releases`, `loses`, `draws`, `sells`, `retry`, `start`, `go`, `abort`, `stop` or `done`",
+            "line 5, column 12: no reply can mean `sels` (did you mean `sells`?): expected what the client then knows, as in `on OK: holds lock:sku-1 for 10s` (also `releases`, `loses` or `votes for` a lock, `draws {token}`, `sells 1`), or does, as in `on nil: retry after 100ms` (also `start over`, `go to` or `abort with` a step, `stop`, `done`)",
         ],
     );
     with(
         "  a: GET b\n    on OK: sells 0",
-        &["line 5, column 18: `0` units cannot be sold: expected a whole number from 1 on"],
+        &[
+            "line 5, column 18: `0` units cannot be sold: expected a whole number from 1 on, as in `sells 1`",
+        ],
     );
     with(
         "  a: GET b\n    on OK: holds k for 10",
@@ -620,21 +622,30 @@ fn protocols_that_are_wrong() {
         &["line 5, column 31: `{order}` has no unit: expected `{order}ms`"],
     );
     with(
+        "  a: GET b\n    on {token} -> goto b\n  b: GET c\n    on OK: goto b\n  c: GET d\n    on OK: holds\n  d: GET e\n    on OK: retry, sells",
+        &[
+            "line 5, column 16: `-> goto b` is not understood: expected `:` and what the client then knows or does, as in `on OK: holds lock:sku-1 for 10s`, or the end of the line, as in `on {token}`",
+            "line 7, column 12: no reply can mean `goto` (did you mean `go to`?): expected what the client then knows, as in `on OK: holds lock:sku-1 for 10s` (also `releases`, `loses` or `votes for` a lock, `draws {token}`, `sells 1`), or does, as in `on nil: retry after 100ms` (also `start over`, `go to` or `abort with` a step, `stop`, `done`)",
+            "line 9, column 17: the lock is missing: expected its key, as in `holds lock:sku-1 for 10s`",
+            "line 11, column 19: nothing can follow where the client goes: expected the end of the line; effects stand before it",
+        ],
+    );
+    with(
         "  a: GET b\n    on OK:",
         &[
-            "line 5, column 11: what the reply means is missing: expected `holds KEY for 10s`, `releases KEY`, `loses KEY`, `votes for KEY`, `draws {token}`, `sells 1`, `retry`, `start over`, `go to LABEL`, `abort with LABEL`, `stop` or `done`",
+            "line 5, column 11: what the reply means is missing: expected what the client then knows, as in `on OK: holds lock:sku-1 for 10s` (also `releases`, `loses` or `votes for` a lock, `draws {token}`, `sells 1`), or does, as in `on nil: retry after 100ms` (also `start over`, `go to` or `abort with` a step, `stop`, `done`)",
         ],
     );
     with(
         "  a: GET b\n    on : stop",
         &[
-            "line 5, column 8: the pattern of the reply is missing: expected `OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`",
+            "line 5, column 8: the pattern of the reply is missing: expected the reply that it is about, as in `on nil: retry`: `OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`",
         ],
     );
     with(
         "  a: GET b\n    on -1 rows",
         &[
-            "line 5, column 8: rows cannot be fewer than none: expected `OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`",
+            "line 5, column 8: rows cannot be fewer than none: expected the reply that it is about, as in `on nil: retry`: `OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`",
         ],
     );
     with(
@@ -650,7 +661,7 @@ fn protocols_that_are_wrong() {
     with(
         "  a: GET b\n    on OK OK",
         &[
-            "line 5, column 11: `OK` is not understood: expected `:` and what the reply means, or the end of the line",
+            "line 5, column 11: `OK` is not understood: expected `:` and what the client then knows or does, as in `on OK: holds lock:sku-1 for 10s`, or the end of the line, as in `on {token}`",
         ],
     );
     with(

@@ -8,7 +8,7 @@ use super::browser;
 use super::controls::{Button, fresh_id};
 use super::desk::Desk;
 use super::picture::{BEYOND, draw as draw_shape};
-use crate::compare::{Change, Comparison, MOST_COMPARED, Row, Side, compare};
+use crate::compare::{Change, Comparison, MOST_COMPARED, Row, Side, choices, compare};
 use crate::diagram::{Diagram, LanePlaces};
 use crate::session::Msg;
 use crate::strokes::{self, ABOVE, BELOW};
@@ -24,7 +24,7 @@ const WIDEST: f64 = 1344.0;
 pub fn view(desk: Desk) -> AnyView {
     let (text, changes) = desk.look(|session| {
         let text = session.text();
-        let changes = Change::all(&text, session.reading());
+        let changes = choices(&text, session.reading());
         (text, changes)
     });
     if changes.is_empty() {
@@ -268,7 +268,7 @@ fn draw_side(side: Side) -> AnyView {
     let (class, words) = match side {
         Side::Done(reply) => ("", reply),
         Side::LeftOut(why) => ("compare__left-out", why),
-        Side::Absent => ("compare__left-out", "not in this protocol".to_string()),
+        Side::Absent => ("compare__left-out", "not in this schedule".to_string()),
     };
     view! { <td class=class>{words}</td> }.into_any()
 }

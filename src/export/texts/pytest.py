@@ -44,7 +44,9 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 %end
+%if settled
 
+%end
 %scripts
 %if no_reply
 # What a client learns that has waited for a reply in vain.

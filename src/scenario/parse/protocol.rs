@@ -2,7 +2,7 @@
 
 use crate::sim::client::protocol::{Argument, Effect, Element, Pattern};
 
-use super::super::error::{Errors, Place, quoted};
+use super::super::error::{Errors, Place, nearest, quoted};
 use super::super::limits;
 use super::super::lines::{Line, Quotes, without_comment};
 use super::super::scan::{Cursor, Word, is_variable_name, whole_number};
@@ -89,7 +89,8 @@ impl Reader {
             step.request.extend(between.map(without_thing));
             step.request.push(Entry::Of(written(line, Quotes::Code)));
         } else {
-            let expected = "`on PATTERN: EFFECTS`, or the next step less indented";
+            let expected =
+                "what a reply means, as in `on OK: stop`, or the next step, less indented";
             let message = "a request cannot go on behind its first clause";
             errors.add::<()>(line.place(), message, expected);
         }
@@ -149,7 +150,7 @@ fn clause(line: Line<'_>, errors: &mut Errors<'_>) -> Option<WrittenClause> {
         effects(&mut cursor, &mut clause, errors)?;
     } else {
         cursor.end(
-            "`:` and what the reply means, or the end of the line",
+            "`:` and what the client then knows or does, as in `on OK: holds lock:sku-1 for 10s`, or the end of the line, as in `on {token}`",
             errors,
         )?;
     }
@@ -157,8 +158,8 @@ fn clause(line: Line<'_>, errors: &mut Errors<'_>) -> Option<WrittenClause> {
 }
 
 /// What a pattern looks like.
-const A_PATTERN: &str =
-    "`OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, `no reply` or `else`";
+const A_PATTERN: &str = "the reply that it is about, as in `on nil: retry`: `OK`, `nil`, a number, `\"text\"`, `1 row`, `{variable}`, `error`, \
+                         `no reply` or `else`";
 
 fn pattern(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Pattern> {
     match cursor.peek() {
@@ -300,7 +301,9 @@ fn variable(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<String> 
 }
 
 /// What an effect or a flow looks like.
-const AN_EFFECT: &str = "`holds KEY for 10s`, `releases KEY`, `loses KEY`, `votes for KEY`, `draws {token}`, `sells 1`, `retry`, `start over`, `go to LABEL`, `abort with LABEL`, `stop` or `done`";
+const AN_EFFECT: &str = "what the client then knows, as in `on OK: holds lock:sku-1 for 10s` (also `releases`, `loses` or `votes for` a lock, \
+                         `draws {token}`, `sells 1`), or does, as in `on nil: retry after 100ms` (also `start over`, `go to` or `abort with` a \
+                         step, `stop`, `done`)";
 
 /// Reads effects and at most one flow, which comes last.
 fn effects(
@@ -322,7 +325,8 @@ fn effects(
             None => clause.flow = Some(flow(cursor, errors)?),
         }
         if !cursor.eat(",") {
-            return cursor.end("`,` and another effect, or the end of the line", errors);
+            let expected = "`,` and what the client knows or does besides, as in `on OK: sells 1, stop`, or the end of the line";
+            return cursor.end(expected, errors);
         }
         if clause.flow.is_some() {
             let expected = "the end of the line; effects stand before it";
@@ -335,26 +339,30 @@ fn effects(
 /// An effect, if one comes next.
 fn effect(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<Effect>> {
     let effect = if cursor.eat_words("holds") {
-        let key = argument(cursor.word("a lock's key", ",", errors)?);
+        let key = lock(cursor, errors)?;
         let milliseconds = match cursor.eat_words("for") {
             true => Some(milliseconds(cursor, errors)?),
             false => None,
         };
         Effect::Holds { key, milliseconds }
     } else if cursor.eat_words("releases") {
-        Effect::Releases(argument(cursor.word("a lock's key", ",", errors)?))
+        Effect::Releases(lock(cursor, errors)?)
     } else if cursor.eat_words("loses") {
-        Effect::Loses(argument(cursor.word("a lock's key", ",", errors)?))
+        Effect::Loses(lock(cursor, errors)?)
     } else if cursor.eat_words("votes for") {
-        Effect::Votes(argument(cursor.word("a lock's key", ",", errors)?))
+        Effect::Votes(lock(cursor, errors)?)
     } else if cursor.eat_words("draws") {
         Effect::Draws(variable(cursor, errors)?)
     } else if cursor.eat_words("sells") {
         let word = cursor.take_while(|other| other != ' ' && other != ',');
         let units = whole_number(&word.text).filter(|units| (1..=limits::UNITS).contains(units));
         let Some(units) = units else {
-            let message = format!("{} units cannot be sold", quoted(&word.text));
-            return errors.add(word.place, message, "a whole number from 1 on");
+            let message = match word.text.as_str() {
+                "" => "how many units were sold is missing".to_owned(),
+                text => format!("{} units cannot be sold", quoted(text)),
+            };
+            let expected = "a whole number from 1 on, as in `sells 1`";
+            return errors.add(word.place, message, expected);
         };
         let order = match cursor.eat_words("for") {
             true => Some(argument(cursor.word("an order", ",", errors)?)),
@@ -365,6 +373,15 @@ fn effect(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Option<Eff
         return Some(None);
     };
     Some(Some(effect))
+}
+
+/// The key of a lock.
+fn lock(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<Argument> {
+    if cursor.is_at_end() {
+        let expected = "its key, as in `holds lock:sku-1 for 10s`";
+        return errors.add(cursor.here(), "the lock is missing", expected);
+    }
+    cursor.word("a lock's key", ",", errors).map(argument)
 }
 
 fn flow(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<WrittenFlow> {
@@ -397,14 +414,28 @@ fn flow(cursor: &mut Cursor<'_>, errors: &mut Errors<'_>) -> Option<WrittenFlow>
         return errors.add(word, "what the reply means is missing", AN_EFFECT);
     }
     let words = [
-        "holds", "releases", "loses", "draws", "sells", "retry", "start", "go", "abort", "stop",
+        "holds",
+        "releases",
+        "loses",
+        "votes for",
+        "draws",
+        "sells",
+        "retry",
+        "start over",
+        "go to",
+        "abort with",
+        "stop",
         "done",
     ];
+    let near = nearest(text, &words).map_or(String::new(), |near| {
+        format!(" (did you mean {}?)", quoted(near))
+    });
     let place = Place {
         end: word.start + text.len(),
         ..word
     };
-    errors.unknown(place, "no effect is called", text, words.into_iter())
+    let message = format!("no reply can mean {}{near}", quoted(text));
+    errors.add(place, message, AN_EFFECT)
 }
 
 /// `after 100ms`, if it comes next.
