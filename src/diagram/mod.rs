@@ -91,6 +91,8 @@ pub struct Diagram {
     servers: usize,
     counters: Vec<Vec<u8>>,
     uses_gateway: bool,
+    uses_table: bool,
+    first_at_table: Option<usize>,
     first_at_gateway: Option<usize>,
     first_operator: Option<usize>,
     rows: Vec<Row>,
@@ -239,6 +241,8 @@ impl Diagram {
             servers: setup.server_count(),
             counters: Vec::new(),
             uses_gateway: false,
+            uses_table: !setup.statements.is_empty(),
+            first_at_table: None,
             first_at_gateway: None,
             first_operator: None,
             rows: Vec::new(),
@@ -261,6 +265,7 @@ impl Diagram {
         }
         let steps = || setup.protocols.iter().flat_map(|protocol| &protocol.steps);
         diagram.uses_gateway = steps().any(|step| matches!(step.request, Request::Gateway(_)));
+        diagram.uses_table |= steps().any(|step| matches!(step.request, Request::Database(_)));
         for lock in steps().flat_map(Step::locks) {
             if let Argument::Literal(key) = lock {
                 diagram.lock(key);
@@ -306,6 +311,7 @@ impl Diagram {
         self.rows.truncate(actions);
         self.checkpoints
             .truncate(actions.div_ceil(CHECKPOINT_EVERY));
+        self.first_at_table = self.first_at_table.filter(|first| *first < actions);
         self.first_at_gateway = self.first_at_gateway.filter(|first| *first < actions);
         self.first_operator = self.first_operator.filter(|first| *first < actions);
     }
@@ -320,14 +326,16 @@ impl Diagram {
         self.rows.is_empty()
     }
 
-    /// The lanes from left to right: the clients, the store, the table, the gateway where the scenario uses it, and the operator once
-    /// there is something of theirs to draw.
+    /// The lanes from left to right: the clients, the store, the tables and the gateway where the scenario uses them, and the operator
+    /// once there is something of theirs to draw.
     pub fn lanes(&self) -> Vec<Lane> {
         let mut lanes: Vec<Lane> = (0..self.clients)
             .map(|place| Lane::Client(ClientId(place)))
             .collect();
         lanes.extend((0..self.servers).map(|place| Lane::Store(ServerId(place))));
-        lanes.push(Lane::Table);
+        if self.uses_table || self.first_at_table.is_some() {
+            lanes.push(Lane::Table);
+        }
         if self.uses_gateway || self.first_at_gateway.is_some() {
             lanes.push(Lane::Gateway);
         }

@@ -335,7 +335,7 @@ pub fn flag(places: &LanePlaces, y: i32, now: Option<u64>) -> Vec<Shape> {
     ink.path("p-cursor", numbers(&[("M0 ", y), ("H", places.width)]));
     if let Some(now) = now {
         let now = "now ".to_string() + &words::seconds(now) + " s";
-        ink.text("p-mono", places.axis + 6, y + 15, now);
+        ink.text("p-mono p-now", places.axis + 6, y + 15, now);
     }
     ink.shapes
 }

@@ -18,8 +18,13 @@ impl Pen<'_> {
         way: Way,
         causes: Vec<PartId>,
     ) {
-        if server == Server::Gateway {
-            self.diagram.first_at_gateway = self.diagram.first_at_gateway.or(self.action);
+        let first = match server {
+            Server::Gateway => Some(&mut self.diagram.first_at_gateway),
+            Server::Database => Some(&mut self.diagram.first_at_table),
+            _ => None,
+        };
+        if let Some(first) = first {
+            *first = first.or(self.action);
         }
         let lanes = (Lane::of(who), Lane::of_server(server, who));
         let kind = Kind::Request {

@@ -157,7 +157,8 @@ fn is_number(value: &Value) -> bool {
     )
 }
 
-/// The frame with heads and rows; columns of numbers stand to the right.
+/// The frame with heads and rows, as `mysql --table` draws it: heads to the left, numbers to the right. A column of nothing but NULL
+/// stands to the right too, as mysql has it for what gives a number, such as RELEASE_LOCK, and for NULL itself.
 fn grid(columns: &[String], rows: &[Vec<Value>]) -> String {
     let texts: Vec<Vec<String>> = rows
         .iter()
@@ -177,19 +178,17 @@ fn grid(columns: &[String], rows: &[Vec<Value>]) -> String {
         })
         .collect();
     let right: Vec<bool> = (0..columns.len())
-        .map(|index| {
-            column_of(index).any(is_number)
-                && column_of(index).all(|value| value.is_null() || is_number(value))
-        })
+        .map(|index| column_of(index).all(|value| value.is_null() || is_number(value)))
         .collect();
     let border: String = widths
         .iter()
         .map(|width| format!("+{}", "-".repeat(width + 2)))
         .collect::<String>()
         + "+\n";
-    let line = |cells: &[String]| {
+    let left = vec![false; columns.len()];
+    let line = |cells: &[String], right: &[bool]| {
         let mut out = String::new();
-        for ((cell, width), right) in cells.iter().zip(&widths).zip(&right) {
+        for ((cell, width), right) in cells.iter().zip(&widths).zip(right) {
             let fill = " ".repeat(width - cell.chars().count().min(*width));
             let cell = cell.replace('\n', "\\n");
             out.push_str(&if *right {
@@ -200,6 +199,6 @@ fn grid(columns: &[String], rows: &[Vec<Value>]) -> String {
         }
         out + "|\n"
     };
-    let body: String = texts.iter().map(|row| line(row)).collect();
-    format!("{border}{}{border}{body}{border}", line(columns))
+    let body: String = texts.iter().map(|row| line(row, &right)).collect();
+    format!("{border}{}{border}{body}{border}", line(columns, &left))
 }

@@ -451,6 +451,15 @@ fn replies_are_printed_as_the_mysql_client_prints_them() {
             "+-----------------+\n| @@warning_count |\n+-----------------+\n|               1 |\n+-----------------+\n1 row in set",
         ),
         (
+            "SELECT RELEASE_LOCK('x'), 1 AS number, 'a' AS word",
+            "+-------------------+--------+------+\n\
+             | RELEASE_LOCK('x') | number | word |\n\
+             +-------------------+--------+------+\n\
+             |              NULL |      1 | a    |\n\
+             +-------------------+--------+------+\n\
+             1 row in set",
+        ),
+        (
             "INSERT IGNORE INTO t VALUES (1, 1), (2, 2)",
             "Query OK, 1 row affected, 1 warning\nRecords: 2  Duplicates: 1  Warnings: 1",
         ),
