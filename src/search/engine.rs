@@ -17,7 +17,6 @@ use super::moves::{JUMPS, Move, Operator, SHIFTS};
 use super::parts::{JUDGE, NETWORK, OPERATOR, Parts};
 use super::reads::reads_remaining_time;
 use super::{Progress, schedule};
-use crate::property::Property;
 use crate::sim::action::Action;
 use crate::sim::setup::Setup;
 use crate::timeline::Moment;
@@ -195,19 +194,6 @@ impl Engine {
     pub fn found(&self) -> Option<(u32, u32)> {
         self.best
             .filter(|best| !self.is_cut || *best <= self.current)
-    }
-
-    /// What is broken where the search ended.
-    pub fn broken_property(&mut self, goal: &Goal) -> Option<Property> {
-        let Goal::Breaks(properties) = goal else {
-            return None;
-        };
-        let (best, mut fields) = (self.goals.first().copied()?, Vec::new());
-        self.explorer.worlds.unpack(best, &mut fields);
-        properties
-            .iter()
-            .copied()
-            .find(|property| self.parts.breaks(&fields, *property))
     }
 
     /// Tries the moves of about so many worlds.

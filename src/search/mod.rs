@@ -240,26 +240,30 @@ impl Search {
         let left_out = self.engine.left_out();
         if let Some((faults, steps)) = self.engine.found() {
             let schedules = self.engine.schedules(&self.start, MOST_TIES + 1);
-            let breaks = self.engine.broken_property(&self.goal);
             let (bounds, _) = self.engine.settings();
-            let title =
-                found::title_of_found(&self.reading, &bounds, (steps, faults), &self.goal, breaks);
-            let mut texts = schedules.into_iter().map(|schedule| {
-                schedule::text_with(
-                    &self.text,
-                    &self.reading,
-                    self.at,
-                    &title,
-                    &schedule,
-                    &self.goal,
-                )
+            let title = |breaks| {
+                found::title_of_found(&self.reading, &bounds, (steps, faults), &self.goal, breaks)
+            };
+            let texts = schedules.into_iter().map(|schedule| {
+                let (text, reading) = (&self.text, &self.reading);
+                schedule::text_with(text, reading, self.at, &schedule, &self.goal, title)
             });
+            let mut texts: Vec<(String, Option<Property>)> = texts.collect();
+            // What somebody claims, and what locks and fences are for, comes before a sale that a crash leaves unfinished.
+            crate::sorted::sort_by_key(&mut texts, |(_, breaks)| {
+                breaks.map(|property| {
+                    let is_claimed = property.is_claimed(&self.reading.setup);
+                    (!is_claimed, property == Property::StockEqualsSold)
+                })
+            });
+            let mut texts = texts.into_iter();
+            let (text, breaks) = texts.next().unwrap_or_default();
             return Outcome::Found {
-                text: texts.next().unwrap_or_default(),
+                text,
                 steps,
                 faults,
                 breaks,
-                ties: texts.collect(),
+                ties: texts.map(|(text, _)| text).collect(),
                 worlds,
                 transitions,
             };

@@ -20,7 +20,7 @@ use latchkey_kernel::{
     Change, ClientKind, Effect, Index, Known, Memo, NOT_POSSIBLE, PairMemo, Places, WIDE, hash_of,
 };
 
-use crate::property::{Judge, Property};
+use crate::property::Judge;
 use crate::scenario::check;
 use crate::sim::action::{Action, ClientId, ClockOf, Who};
 use crate::sim::client::protocol::{Argument, Request};
@@ -1109,12 +1109,6 @@ impl Parts {
             .breaks_any(&self.rules.setup, properties);
         self.breaks[judge as usize] = u8::from(breaks);
         breaks
-    }
-
-    /// Whether a property is broken in the world of these fields.
-    pub fn breaks(&self, fields: &[u32], property: Property) -> bool {
-        let judge = self.judges.get(fields[JUDGE]);
-        judge.breaks_any(&self.rules.setup, &[property])
     }
 
     fn is_reached(&mut self, fields: &[u32]) -> bool {

@@ -9,7 +9,7 @@ use super::Outcome;
 use super::bounds::{Finds, Goal};
 use super::engine::Engine;
 use super::moves::Move;
-use crate::property::Verdict;
+use crate::property::{Property, Verdict};
 use crate::scenario::{self, Reading, found};
 use crate::sim::action::Action;
 use crate::sim::step::step;
@@ -249,15 +249,16 @@ fn actions(engine: &Engine, start: &Moment, nodes: &[Node], way: &[(usize, Move)
 
 // Texts.
 
-/// The text with a schedule in place of what stands behind `at`, with what it shows as expectations, and under this title.
+/// The text with a schedule in place of what stands behind `at`, and with what it shows as expectations; and the first property of the
+/// goal that it breaks, which its title tells.
 pub(super) fn text_with(
     text: &str,
     reading: &Reading,
     at: usize,
-    title: &[String],
     schedule: &[Action],
     goal: &Goal,
-) -> String {
+    title: impl Fn(Option<Property>) -> [String; 3],
+) -> (String, Option<Property>) {
     let kept = reading.schedule[..at]
         .iter()
         .map(|line| line.action.clone());
@@ -270,21 +271,25 @@ pub(super) fn text_with(
             scenario::print_schedule_line(&reading.setup, &entry.action, reply.as_deref())
         })
         .collect();
+    let mut broken = Vec::new();
     let expectations: Vec<String> = match goal {
         Goal::Reach(expectations) => expectations.iter().map(found::print_expectation).collect(),
         Goal::Breaks(properties) => {
             let moment = timeline.moment(timeline.len());
             let verdicts = moment.judge.verdicts_so_far(&reading.setup);
-            let broken = verdicts.iter().filter(|(property, verdict)| {
+            let is_broken = |(property, verdict): &(Property, Verdict)| {
                 properties.contains(property) && matches!(verdict, Verdict::Broken(_))
-            });
-            broken
-                .map(|(property, _)| format!("broken: {}", property.sentence()))
-                .collect()
+            };
+            broken.extend(verdicts.iter().filter(|it| is_broken(it)).map(|it| it.0));
+            let sentences = broken.iter().map(|property| property.sentence());
+            sentences.map(|it| format!("broken: {it}")).collect()
         }
     };
+    // What somebody claims comes first.
+    let claimed = broken.iter().find(|it| it.is_claimed(&reading.setup));
+    let told = claimed.or(broken.first()).copied();
     let found = found::with_schedule(text, reading, at, &lines, &expectations);
-    found::with_title(&found, title)
+    (found::with_title(&found, &title(told)), told)
 }
 
 /// What a search is expected to find and what it found, where these differ.

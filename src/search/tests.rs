@@ -311,3 +311,51 @@ fn a_found_schedule_has_a_title_and_a_description_of_its_own() {
         ),
     );
 }
+
+#[test]
+fn each_of_several_schedules_tells_what_it_breaks_itself_and_what_is_claimed_comes_first() {
+    let text = "\
+table stock (sku INT PRIMARY KEY, qty INT)
+  1, 10
+watch lock k, stock stock.qty
+protocol oversell
+  write: UPDATE stock SET qty = qty - 1 WHERE sku = 1
+    on 1 row: sells 2
+protocol keep
+  take: SETNX k {me}
+    on 1: holds k
+client A: oversell
+client B: keep
+";
+    let check = |text: &str, expected: [Property; 2]| {
+        let goal = Goal::Breaks(Vec::new());
+        let mut search = Search::new(text, 0, Bounds::none(), goal).unwrap();
+        let Outcome::Found {
+            text, ties, breaks, ..
+        } = search.finish()
+        else {
+            panic!("{:?}", search.outcome());
+        };
+        let mut told = Vec::new();
+        for found in std::iter::once(text).chain(ties) {
+            let found = scenario::read(found).unwrap();
+            let property = match found.expectations.first().map(|line| &line.expectation) {
+                Some(scenario::Expectation::Broken(property)) => *property,
+                other => panic!("{other:?}"),
+            };
+            assert!(
+                found.title.ends_with(property.sentence()),
+                "{}",
+                found.title
+            );
+            told.push(property);
+        }
+        assert_eq!(*breaks, told.first().copied());
+        told.dedup();
+        assert_eq!(told, expected);
+    };
+    let (deadline, sold) = (Property::LockHasDeadline, Property::StockEqualsSold);
+    check(text, [deadline, sold]);
+    let claims = "protocol oversell\n  claims: stock equals what was sold";
+    check(&text.replace("protocol oversell", claims), [sold, deadline]);
+}
