@@ -1,14 +1,14 @@
 //! The loop: from worlds to the worlds that moves lead to, as far as that is known.
 
 use crate::known::{Change, ClientKind, Known, NOT_POSSIBLE, Strike, WIDE};
-use crate::order::{Arrival, Chosen};
+use crate::packed::{MOST_WORDS, Recent};
 use crate::worlds::{Origin, Worlds, hash_of_words};
 
 /// How many successors are made before the first of them is looked up, so that look-ups wait for memory together.
-const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// How many candidates are collected before they are looked at.
-const CANDIDATES: usize = 1 << 10;
+pub(crate) const CANDIDATES: usize = 1 << 10;
 
 /// Faults and actions of a schedule, in the order in which schedules are tried.
 pub type Cost = (u32, u32);
@@ -63,10 +63,9 @@ pub struct Found {
 
 /// A successor that was made and not looked up; its words stand in the batch.
 #[derive(Clone, Copy)]
-struct Made {
-    origin: Origin,
-    faults: u32,
-    judge: u32,
+pub(crate) struct Made {
+    pub origin: Origin,
+    pub faults: u32,
 }
 
 /// Worlds, and the loop that finds more of them.
@@ -87,8 +86,8 @@ pub struct Explorer {
     pub transitions: u64,
     /// Worlds found whose turn will come, by cost.
     pub opened: Vec<(Cost, Vec<u32>)>,
-    /// Worlds found that may be what is looked for, with their judges and costs: as they cost no more than the best until now.
-    pub candidates: Vec<(u32, u32, Cost)>,
+    /// Worlds found that may be what is looked for, with their costs: as they cost no more than the best until now.
+    pub candidates: Vec<(u32, Cost)>,
     /// The smallest cost of what is looked for.
     pub best: Cost,
     /// The judge, and what it would have been told, where that alone was not known of the world that [`Explorer::run`] gave back.
@@ -96,8 +95,9 @@ pub struct Explorer {
     /// For each effect of which it is known: how it changes a world's words.
     pub(crate) deltas: Vec<u64>,
     pub(crate) known_effects: u32,
-    words: Vec<u64>,
-    made: Vec<Made>,
+    pub(crate) words: Vec<u64>,
+    pub(crate) made: Vec<Made>,
+    pub(crate) recent: Recent,
     fields: Vec<u32>,
     after: Vec<u32>,
     spare: Vec<u32>,
@@ -128,6 +128,7 @@ impl Explorer {
             known_effects: 0,
             words: Vec::new(),
             made: Vec::new(),
+            recent: Recent::default(),
             fields: Vec::new(),
             after: Vec::new(),
             spare: Vec::new(),
@@ -143,24 +144,37 @@ impl Explorer {
         &mut self,
         known: &Known,
         turn: &mut Vec<u32>,
-        depth: u32,
+        cost: Cost,
         left: &mut usize,
     ) -> Option<u32> {
         while *left > 0 && self.candidates.len() < CANDIDATES {
-            let world = turn.pop()?;
-            // A world that was reached again with fewer actions had its turn then.
-            if u32::from(self.worlds.origin(world).depth) != depth {
-                continue;
-            }
-            *left -= 1;
-            if !self.expand(known, world) {
-                return Some(world);
+            let unknown = match (&self.strikes, &known.placing, self.worlds.words()) {
+                (Some(_), None, 1) => self.run_packed::<1>(known, turn, cost, left),
+                (Some(_), None, 2..=MOST_WORDS) => {
+                    self.run_packed::<MOST_WORDS>(known, turn, cost, left)
+                }
+                _ => self.run_unpacked(known, turn, cost, left),
+            };
+            if unknown.is_some() || turn.is_empty() {
+                return unknown;
             }
         }
         None
     }
 
-    fn expand(&mut self, known: &Known, world: u32) -> bool {
+    fn run_unpacked(
+        &mut self,
+        known: &Known,
+        turn: &mut Vec<u32>,
+        (_, depth): Cost,
+        left: &mut usize,
+    ) -> Option<u32> {
+        let world = turn.pop()?;
+        // A world that was reached again with fewer actions had its turn then.
+        if u32::from(self.worlds.origin(world).depth) != depth {
+            return None;
+        }
+        *left -= 1;
         let mut fields = std::mem::take(&mut self.fields);
         self.worlds.unpack(world, &mut fields);
         let transitions = self.transitions;
@@ -169,7 +183,7 @@ impl Explorer {
             self.transitions = transitions;
         }
         self.fields = fields;
-        is_done
+        (!is_done).then_some(world)
     }
 
     /// Tries every move of a world; `None` where not all of them are known.
@@ -177,17 +191,14 @@ impl Explorer {
     fn try_moves(&mut self, known: &Known, world: u32, fields: &[u32]) -> Option<()> {
         let strike_count = self.strikes.as_ref()?.len();
         let places = &known.places;
-        let store = fields[places.stores];
-        let database = fields[places.database];
-        if known.stores_age[store as usize] || known.databases_age[database as usize] {
+        if known.ages(fields[places.stores], fields[places.database]) {
             return None;
         }
         let parent = self.parent(world, fields);
-        let arrival = self.arrival(known, world).unwrap_or_default();
         for place in 0..places.client_count {
             let client = fields[places.clients + place];
-            let reads = match known.clients[client as usize] {
-                ClientKind::Steps(reads) => usize::from(reads),
+            let part = match known.clients[client as usize] {
+                ClientKind::Steps(reads) => fields[usize::from(reads)],
                 ClientKind::Rests => continue,
                 ClientKind::IsTired => {
                     self.wants.attempts = true;
@@ -195,23 +206,20 @@ impl Explorer {
                 }
                 ClientKind::Other => return None,
             };
-            let chosen = Chosen {
-                code: place as u16,
-                order: place,
-                step_of: Some(client),
-                column: 0,
-                reads,
-                purse: None,
-            };
-            self.try_move(known, fields, parent, &arrival, &chosen)?;
+            let (row, column) = Known::step(client, part);
+            let effect = known.moves.get(row, column)?;
+            self.try_move(known, fields, parent, (place as u16, effect), None)?;
         }
         for number in 0..strike_count {
-            let chosen = self.strike(known, number)?;
-            if chosen
-                .purse
-                .is_some_and(|purse| self.can_pay(purse, fields, parent.faults))
-            {
-                self.try_move(known, fields, parent, &arrival, &chosen)?;
+            let Strike {
+                code,
+                column,
+                purse,
+            } = self.strikes.as_ref()?[number];
+            if self.can_pay(purse, fields, parent.faults) {
+                let (row, column) = Known::strike(fields[places.stores], column);
+                let effect = known.moves.get(row, column)?;
+                self.try_move(known, fields, parent, (code, effect), Some(purse))?;
             }
         }
         Some(())
@@ -223,10 +231,9 @@ impl Explorer {
         known: &Known,
         fields: &[u32],
         parent: Parent,
-        arrival: &Arrival,
-        chosen: &Chosen,
+        (code, effect): (u16, u32),
+        purse: Option<usize>,
     ) -> Option<()> {
-        let effect = chosen.effect(known, fields[chosen.reads])?;
         match effect {
             NOT_POSSIBLE => return Some(()),
             WIDE => return None,
@@ -237,17 +244,11 @@ impl Explorer {
             self.unjudged = Some((before, told));
             return None;
         };
-        let comes_before =
-            chosen.order < arrival.order && u32::from(parent.depth) < self.most_actions;
-        if comes_before && self.was_reached(known, arrival, chosen, effect, judge) == Some(true) {
-            self.transitions += 1;
-            return Some(());
-        }
         let found = Found {
-            code: chosen.code,
+            code,
             effect,
             judge,
-            purse: chosen.purse,
+            purse,
         };
         self.follow(known, parent, fields, &found).then_some(())
     }
@@ -313,14 +314,13 @@ impl Explorer {
         if self.made.len() >= BATCH {
             self.flush();
         }
-        let judge = match &known.placing {
-            None if !self.write(known, parent.world, fields, found) => return false,
-            None => found.judge,
-            Some(_) => match self.write_placed(known, fields, found) {
-                None => return false,
-                Some(judge) => judge,
-            },
+        let is_written = match &known.placing {
+            None => self.write(known, parent.world, fields, found),
+            Some(_) => self.write_placed(known, fields, found).is_some(),
         };
+        if !is_written {
+            return false;
+        }
         let is_fault = found.purse.is_some_and(|purse| self.purses[purse].is_fault);
         self.made.push(Made {
             origin: Origin {
@@ -329,7 +329,6 @@ impl Explorer {
                 depth,
             },
             faults: parent.faults + u32::from(is_fault),
-            judge,
         });
         self.transitions += 1;
         true
@@ -366,9 +365,9 @@ impl Explorer {
         true
     }
 
-    /// Writes the words of the world that stands for a successor, and for all others with clients in other places; gives its judge.
+    /// Writes the words of the world that stands for a successor, and for all others with clients in other places.
     #[inline]
-    fn write_placed(&mut self, known: &Known, fields: &[u32], found: &Found) -> Option<u32> {
+    fn write_placed(&mut self, known: &Known, fields: &[u32], found: &Found) -> Option<()> {
         let mut after = std::mem::take(&mut self.after);
         self.put_after(known, fields, found, &mut after);
         let placing = known.placing.as_ref()?;
@@ -378,9 +377,8 @@ impl Explorer {
             self.worlds.pack(&after, &mut self.packed);
             self.words.extend_from_slice(&self.packed);
         }
-        let judge = after[known.places.judge];
         self.after = after;
-        fits.then_some(judge)
+        fits.then_some(())
     }
 
     /// The fields after a move.
@@ -412,6 +410,7 @@ impl Explorer {
         if let Some(grown) = (0..largest.len()).find(outgrown) {
             self.flush();
             self.worlds.make_room(grown, largest, self.purses.len());
+            self.recent.forget();
             self.known_effects = 0;
         }
     }
@@ -448,6 +447,18 @@ impl Explorer {
         let words = std::mem::take(&mut self.words);
         let mut made = std::mem::take(&mut self.made);
         let count = self.worlds.words();
+        for (words, made) in words.chunks(BATCH * count).zip(made.chunks(BATCH)) {
+            self.look_up_together(words, made);
+        }
+        made.clear();
+        self.made = made;
+        self.words = words;
+        self.words.clear();
+    }
+
+    #[inline]
+    fn look_up_together(&mut self, words: &[u64], made: &[Made]) {
+        let count = self.worlds.words();
         self.worlds.reserve(BATCH);
         let (mut hashes, mut near) = ([0; BATCH], [0; BATCH]);
         for ((own, hash), near) in words.chunks_exact(count).zip(&mut hashes).zip(&mut near) {
@@ -459,13 +470,9 @@ impl Explorer {
             touched ^= self.worlds.touch_record(self.worlds.near(*near, *hash));
         }
         std::hint::black_box(touched);
-        for ((own, hash), made) in words.chunks_exact(count).zip(&hashes).zip(&made) {
+        for ((own, hash), made) in words.chunks_exact(count).zip(&hashes).zip(made) {
             self.look_up(own, *hash, made);
         }
-        made.clear();
-        self.made = made;
-        self.words = words;
-        self.words.clear();
     }
 
     #[inline]
@@ -483,7 +490,7 @@ impl Explorer {
             None => self.opened.push((cost, vec![world])),
         }
         if cost <= self.best {
-            self.candidates.push((world, made.judge, cost));
+            self.candidates.push((world, cost));
         }
     }
 
@@ -494,7 +501,11 @@ impl Explorer {
             .iter()
             .map(|(_, worlds)| worlds.capacity())
             .sum();
-        let candidates = self.candidates.capacity() * size_of::<(u32, u32, Cost)>();
-        self.worlds.bytes() + opened * 4 + candidates + self.deltas.capacity() * 8
+        let candidates = self.candidates.capacity() * size_of::<(u32, Cost)>();
+        self.worlds.bytes()
+            + self.recent.bytes()
+            + opened * 4
+            + candidates
+            + self.deltas.capacity() * 8
     }
 }

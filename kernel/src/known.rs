@@ -109,6 +109,12 @@ impl Known {
         (store << 1 | 1, column)
     }
 
+    /// Whether time alone can do something in a store or a database.
+    #[inline]
+    pub fn ages(&self, store: u32, database: u32) -> bool {
+        self.stores_age[store as usize] || self.databases_age[database as usize]
+    }
+
     /// What a move changes.
     #[inline]
     pub fn changes(&self, effect: u32) -> &[Change] {

@@ -17,7 +17,7 @@ mod hash;
 mod index;
 mod known;
 mod memo;
-mod order;
+mod packed;
 mod placing;
 mod worlds;
 

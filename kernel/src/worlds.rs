@@ -9,10 +9,40 @@ use crate::index::Index;
 
 /// Where a field of a world stands in its words.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+pub(crate) struct Slot {
     word: u32,
     shift: u32,
     mask: u64,
+}
+
+impl Slot {
+    /// What stands in it.
+    #[inline(always)]
+    pub fn of(self, words: &[u64]) -> u32 {
+        (words[self.word(words)] >> self.shift & self.mask) as u32
+    }
+
+    /// Changes what stands in it from one value to another; both have to fit.
+    #[inline(always)]
+    pub fn change(self, words: &mut [u64], from: u32, to: u32) {
+        words[self.word(words)] ^= u64::from(from ^ to) << self.shift;
+    }
+
+    /// Whether it has room for a value.
+    #[inline(always)]
+    pub fn fits(self, value: u32) -> bool {
+        u64::from(value) <= self.mask
+    }
+
+    /// Most worlds have one word only.
+    #[inline(always)]
+    fn word(self, words: &[u64]) -> usize {
+        if words.len() == 1 {
+            0
+        } else {
+            self.word as usize
+        }
+    }
 }
 
 /// How a world came to be.
@@ -33,7 +63,7 @@ impl Origin {
     }
 
     #[inline]
-    fn unpack(word: u64) -> Origin {
+    pub(crate) fn unpack(word: u64) -> Origin {
         Origin {
             parent: (word >> 32) as u32,
             by: (word >> 16) as u16,
@@ -43,7 +73,7 @@ impl Origin {
 }
 
 /// How many records stand in one chunk, as a power of two; full chunks never move, so that growing copies little.
-const CHUNK: u32 = 18;
+const CHUNK: u32 = 20;
 
 /// All distinct worlds: fields of as few bits as their numbers need, and how each came to be.
 pub struct Worlds {
@@ -105,10 +135,16 @@ impl Worlds {
         }
     }
 
+    /// Where a field stands.
+    #[inline(always)]
+    pub(crate) fn slot(&self, field: usize) -> Slot {
+        self.slots[field]
+    }
+
     /// Whether a field has room for a value.
     #[inline]
     pub fn fits(&self, field: usize, value: u32) -> bool {
-        u64::from(value) <= self.slots[field].mask
+        self.slots[field].fits(value)
     }
 
     /// Whether there is room for all of these.
@@ -124,8 +160,7 @@ impl Worlds {
     /// Changes a field of packed words from one value to another; both have to fit.
     #[inline]
     pub fn change(&self, words: &mut [u64], field: usize, from: u32, to: u32) {
-        let slot = self.slots[field];
-        words[slot.word as usize] ^= u64::from(from ^ to) << slot.shift;
+        self.slots[field].change(words, from, to);
     }
 
     /// Gives a field room for its largest value, and more; this moves fields in every world. What was used of budgets, the last
@@ -172,7 +207,7 @@ impl Worlds {
 
     /// A world's words, and behind them its origin.
     #[inline]
-    fn record(&self, number: u32) -> &[u64] {
+    pub(crate) fn record(&self, number: u32) -> &[u64] {
         let at = (number as usize & ((1 << CHUNK) - 1)) * self.stride;
         &self.chunks[(number >> CHUNK) as usize][at..at + self.stride]
     }
@@ -190,10 +225,8 @@ impl Worlds {
     }
 
     /// One of a world's fields.
-    #[inline(always)]
     pub fn field(&self, number: u32, field: usize) -> u32 {
-        let slot = self.slots[field];
-        (self.record(number)[slot.word as usize] >> slot.shift & slot.mask) as u32
+        self.slots[field].of(self.words_of(number))
     }
 
     #[inline]

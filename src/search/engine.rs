@@ -209,8 +209,8 @@ impl Engine {
                 self.next_turn();
                 continue;
             }
-            let (known, depth) = (&self.parts.known, self.current.1);
-            let unknown = self.explorer.run(known, &mut self.turn, depth, &mut left);
+            let (known, cost) = (&self.parts.known, self.current);
+            let unknown = self.explorer.run(known, &mut self.turn, cost, &mut left);
             match unknown {
                 Some(world) => self.learn(world),
                 None => self.settle(),
@@ -227,8 +227,8 @@ impl Engine {
     fn settle(&mut self) {
         self.explorer.flush();
         let mut candidates = std::mem::take(&mut self.explorer.candidates);
-        for (world, judge, cost) in candidates.drain(..) {
-            if self.best.is_none_or(|best| cost <= best) && self.is_goal(world, judge) {
+        for (world, cost) in candidates.drain(..) {
+            if self.best.is_none_or(|best| cost <= best) && self.is_goal(world) {
                 if self.best.is_none_or(|best| cost < best) {
                     self.goals.clear();
                 }
@@ -323,7 +323,8 @@ impl Engine {
         self.explorer.make_room(&largest);
     }
 
-    fn is_goal(&mut self, world: u32, judge: u32) -> bool {
+    fn is_goal(&mut self, world: u32) -> bool {
+        let judge = self.explorer.worlds.field(world, JUDGE);
         if let Some(decided) = self.parts.judge_decides(judge) {
             return decided;
         }
