@@ -132,9 +132,20 @@ impl Judge {
     /// Forgets everything on which no break of these properties depends, what put them to the test included: for a search, in
     /// which only breaks are looked for.
     pub fn remember_only(&mut self, properties: &[Property]) {
+        self.forget(properties, false);
+    }
+
+    /// The same for the clone of a judge that remembers only these, after what it has [observed](Judge::observe): what it has in
+    /// common with that judge is not looked at.
+    pub fn remember_only_of_new(&mut self, properties: &[Property]) {
+        self.forget(properties, true);
+    }
+
+    fn forget(&mut self, properties: &[Property], only_own: bool) {
         use Property::*;
         let any = |wanted: &[Property]| wanted.iter().any(|one| properties.contains(one));
-        self.findings.keep_breaks_of(properties);
+        self.findings
+            .change(only_own, |findings| findings.keep_breaks_of(properties));
         let order = any(&[
             OwnerOnly,
             NoStaleWrite,
@@ -143,15 +154,22 @@ impl Judge {
             TokensUnique,
         ]);
         for line in &mut self.lines {
-            line.lock.remember_only(order, any(&[OneBeliever]));
-            line.tokens
-                .remember_only(any(&[TokensInOrder]), any(&[TokensUnique]));
-            line.fence
-                .remember_only(any(&[NoStaleWrite]), any(&[LiveHolderNotFenced]));
+            line.lock.change(only_own, |lock| {
+                lock.remember_only(order, any(&[OneBeliever]));
+            });
+            line.tokens.change(only_own, |tokens| {
+                tokens.remember_only(any(&[TokensInOrder]), any(&[TokensUnique]));
+            });
+            line.fence.change(only_own, |fence| {
+                fence.remember_only(any(&[NoStaleWrite]), any(&[LiveHolderNotFenced]));
+            });
         }
-        self.stock.remember_only(any(&[StockEqualsSold]));
+        self.stock.change(only_own, |stock| {
+            stock.remember_only(any(&[StockEqualsSold]));
+        });
         if !any(&[NoChargeForNothing, NoDoubleCharge, SoldIsPaid]) {
-            self.charges = Shared::default();
+            self.charges
+                .change(only_own, |charges| *charges = ChargeMemory::default());
         }
         let writes = [
             NoStaleWrite,
@@ -741,7 +759,9 @@ impl Judge {
         answer: &Answer,
         clause: Option<usize>,
     ) {
-        self.stock.saw(client, *answer == Answer::Lost);
+        if self.stock.waits(client) && *answer != Answer::Lost {
+            self.stock.saw(client);
+        }
         let Some(key) = lock_asked_for(here.setup, client, step) else {
             return;
         };
@@ -784,11 +804,17 @@ impl Judge {
                 }),
             );
             let in_play: Vec<Acquisition> = in_play.into_iter().collect();
+            let next = Acquisition(2 * in_play.len() as u32 + 1);
+            let is_ranked = |(rank, own): (usize, &Acquisition)| own.0 == 2 * rank as u32 + 2;
+            let is_numbered = in_play.iter().enumerate().all(is_ranked);
+            // Then every number would stay as it is, and what is shared stays shared.
+            if is_numbered && self.lines[place].lock.next_is(next) {
+                continue;
+            }
             let new = |old: Acquisition| match in_play.binary_search(&old) {
                 Ok(rank) => Acquisition(2 * rank as u32 + 2),
                 Err(rank) => Acquisition(2 * rank as u32 + 1),
             };
-            let next = Acquisition(2 * in_play.len() as u32 + 1);
             let line = &mut self.lines[place];
             line.lock.renumber(next, new);
             line.tokens.renumber(new);

@@ -505,6 +505,11 @@ impl LockMemory {
         self.current.values().copied().chain(live).collect()
     }
 
+    /// Whether the next acquisition will get this number.
+    pub fn next_is(&self, next: Acquisition) -> bool {
+        self.next == next
+    }
+
     /// Gives every acquisition in play its new number.
     pub fn renumber(&mut self, next: Acquisition, new: impl Fn(Acquisition) -> Acquisition) {
         self.next = next;

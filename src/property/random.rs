@@ -260,8 +260,13 @@ proptest! {
                     })
                     .collect();
                 if !heard.is_empty() {
+                    let mut new = small.clone();
+                    new.observe(&setup, 0, &heard, &world);
+                    new.remember_only_of_new(properties);
                     small.observe(&setup, 0, &heard, &world);
                     small.remember_only(properties);
+                    prop_assert_eq!(&new, &*small, "after {:?}", action);
+                    *small = new;
                 }
                 for property in properties.iter() {
                     let whole = judge.breaks_any(&setup, &[*property]);

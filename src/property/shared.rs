@@ -15,6 +15,17 @@ impl<T> Deref for Shared<T> {
     }
 }
 
+impl<T: Clone> Shared<T> {
+    /// Changes it; if asked for, only where nobody else has it too.
+    pub fn change(&mut self, only_own: bool, change: impl FnOnce(&mut T)) {
+        match Arc::get_mut(&mut self.0) {
+            Some(own) => change(own),
+            None if only_own => {}
+            None => change(self),
+        }
+    }
+}
+
 /// Whoever may change it has it alone from then on.
 impl<T: Clone> DerefMut for Shared<T> {
     fn deref_mut(&mut self) -> &mut T {

@@ -122,11 +122,14 @@ impl StockMemory {
         self.told.0.last = Some((here.action, here.at));
     }
 
+    /// Whether a client has written and not seen the reply.
+    pub fn waits(&self, client: ClientId) -> bool {
+        self.waiting.contains(&client)
+    }
+
     /// A client saw the reply to a step; a lost one tells it nothing.
-    pub fn saw(&mut self, client: ClientId, lost: bool) {
-        if !lost {
-            self.waiting.remove(&client);
-        }
+    pub fn saw(&mut self, client: ClientId) {
+        self.waiting.remove(&client);
     }
 
     /// A client's run ended: whatever it has not settled, it never will.

@@ -1070,7 +1070,10 @@ impl Parts {
                 judge.observe(&self.rules.setup, 0, events, world);
             }
         }
-        self.forget_told(&mut judge);
+        // A judge is only told anything where properties are asked for.
+        if let Goal::Breaks(properties) = &self.goal {
+            judge.remember_only_of_new(properties);
+        }
         let after = self.number_judge(judge);
         self.known.judged.put(before, told, after);
         after
