@@ -958,6 +958,15 @@ impl Run<'_> {
                 self.strict = true;
                 self.delete(delete)
             }
+            other => self.command_about_tables(other),
+        }
+    }
+
+    /// What neither reads nor writes rows.
+    // A browser compiles a large function for speed before it has run often, and all of it.
+    #[inline(never)]
+    fn command_about_tables(&mut self, command: &Command) -> Outcome<SqlReply> {
+        match command {
             Command::CreateTable(create) => self.create_table(create),
             Command::DropTable { if_exists, tables } => self.drop_tables(tables, *if_exists),
             Command::Truncate(table) => self.truncate(table),

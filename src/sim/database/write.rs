@@ -174,6 +174,7 @@ impl Run<'_> {
 
     // --- UPDATE ---
 
+    #[inline(never)]
     pub(super) fn update(&mut self, update: &Update) -> Outcome<SqlReply> {
         self.strict = !update.ignore;
         let table = self.open_table(&update.table)?;
@@ -479,6 +480,7 @@ impl Run<'_> {
 
     // --- DELETE ---
 
+    #[inline(never)]
     pub(super) fn delete(&mut self, delete: &Delete) -> Outcome<SqlReply> {
         let table = self.open_table(&delete.table)?;
         self.check_write(&table, &delete.alias, &[], &delete.condition, &delete.order)?;
@@ -613,6 +615,7 @@ impl Run<'_> {
 
     // --- INSERT and REPLACE ---
 
+    #[inline(never)]
     pub(super) fn insert(&mut self, insert: &Insert) -> Outcome<SqlReply> {
         self.strict = !insert.ignore;
         let table = self.open_table(&insert.table)?;
