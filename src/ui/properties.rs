@@ -15,7 +15,6 @@ const MOST_MISMATCHES: usize = 20;
 /// The panel of properties.
 pub fn properties(desk: Desk) -> AnyView {
     let rows = desk.read(rows_of);
-    let broken = Memo::new(move || of_rank(rows, 0));
     let mismatches = desk.read(mismatches_of);
     let unmet = Memo::new(move || desk.unmet.with(|unmet| unmet_of(unmet)));
     view! {
@@ -23,7 +22,7 @@ pub fn properties(desk: Desk) -> AnyView {
             <header class="panel__head panel__head--undocked"><h2 class="panel__title">"Properties"</h2>{tally(desk)}</header>
             <div class="panel__body" id="properties-body" tabindex="0">
                 <ul>{list(mismatches, move |row| draw_mismatch(desk, row))}</ul>
-                <ul>{list(broken, move |row| draw(desk, row))}</ul>
+                <ul>{list_of(desk, rows, 0)}</ul>
                 <ul>{list(unmet, move |row| draw_unmet(desk, row))}</ul>
                 {folded(desk, rows, 1, "accepted", " hold")}
                 {folded(desk, rows, 2, "untested", " not tested")}
@@ -34,15 +33,24 @@ pub fn properties(desk: Desk) -> AnyView {
 
 type Rows = Memo<Vec<(Key, Row)>>;
 
-fn of_rank(rows: Rows, rank_of: u8) -> Vec<(Key, Row)> {
-    let rows = rows.get().into_iter();
-    rows.filter(|(_, row)| rank(&row.verdict) == rank_of)
-        .collect()
+/// Those with this rank.
+fn list_of(desk: Desk, rows: Rows, rank_of: u8) -> AnyView {
+    let those = Memo::new(move || {
+        let mut rows = rows.get();
+        rows.retain(|(_, row)| rank(&row.verdict) == rank_of);
+        rows
+    });
+    list(those, move |row| draw(desk, row))
 }
 
 /// Those with this rank behind their count, until somebody unfolds them: what is broken comes first, and whole.
 fn folded(desk: Desk, rows: Rows, rank_of: u8, sign: &'static str, word: &'static str) -> AnyView {
-    let those = Memo::new(move || of_rank(rows, rank_of));
+    let count = move || {
+        rows.with(|rows| {
+            let those = rows.iter().filter(|(_, row)| rank(&row.verdict) == rank_of);
+            one_count("tally", sign, those.count(), word.to_string())
+        })
+    };
     let is_unfolded = RwSignal::new(false);
     let unfolded = move || is_unfolded.get().then_some("");
     let expanded = move || if is_unfolded.get() { "true" } else { "false" };
@@ -53,9 +61,9 @@ fn folded(desk: Desk, rows: Rows, rank_of: u8, sign: &'static str, word: &'stati
             aria-expanded=expanded
             on:click=move |_| is_unfolded.update(|it| *it = !*it)
         >
-            {icon("forward")} {move || one_count("tally", sign, those.with(Vec::len), word)}
+            {icon("forward")} {count}
         </button>
-        <ul class="properties__folded" data-unfolded=unfolded>{list(those, move |row| draw(desk, row))}</ul>
+        <ul class="properties__folded" data-unfolded=unfolded>{list_of(desk, rows, rank_of)}</ul>
     }
     .into_any()
 }
@@ -85,20 +93,14 @@ pub fn tally(desk: Desk) -> AnyView {
         };
         view! {
             {one_count(class, "rejected", broken, words)}
-            {one_count("tally tally--holds", "accepted", hold, " hold")}
-            {one_count("tally tally--untested", "untested", untested, " not tested")}
+            {one_count("tally tally--holds", "accepted", hold, " hold".to_string())}
+            {one_count("tally tally--untested", "untested", untested, " not tested".to_string())}
         }
     };
     view! { <span class="picture__verdicts">{show}</span> }
 }
 
-fn one_count(
-    class: &'static str,
-    sign: &'static str,
-    count: usize,
-    word: impl Into<String>,
-) -> AnyView {
-    let word = word.into();
+fn one_count(class: &'static str, sign: &'static str, count: usize, word: String) -> AnyView {
     view! { <span class=class>{icon(sign)}{count}<span class="tally__word">{word}</span></span> }
         .into_any()
 }
