@@ -247,11 +247,13 @@ pub(super) fn rows_in_words(rows: usize) -> String {
 }
 
 pub(super) fn unjudged(setup: &Setup, who: Who, write: &WriteFact) -> String {
-    let rows = rows_in_words(changed(write));
-    let when = if write.transaction {
-        ", to count when it is committed"
-    } else {
-        ""
+    let changed = changed(write);
+    let rows = rows_in_words(changed);
+    let when = match changed {
+        _ if !write.transaction => "",
+        0 => "",
+        1 => ", which counts once it is committed",
+        _ => ", which count once they are committed",
     };
     format!(
         "{} wrote {rows} of {}{when}.",
