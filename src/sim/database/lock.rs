@@ -32,7 +32,7 @@ pub(super) enum Span {
     },
     /// A place where an entry is about to be.
     Insert(Key),
-    /// The table's rows, to be locked one by one (IS, IX).
+    /// The table's rows, to be locked one by one (IS, IX); with a class of records or gaps, nothing any more.
     Rows,
 }
 
@@ -93,6 +93,17 @@ pub(super) struct Request {
     pub(super) patience: u64,
 }
 
+impl Span {
+    /// The entry that is locked, or the gap before it.
+    pub(super) fn entry(&self) -> Option<&Key> {
+        match self {
+            Span::Record(entry) => Some(entry),
+            Span::Gap { before, .. } => before.as_ref(),
+            _ => None,
+        }
+    }
+}
+
 impl Lock {
     /// Whether this request has to wait while another connection holds `held`.
     pub(super) fn conflicts_with(&self, held: &Lock) -> bool {
@@ -143,12 +154,16 @@ impl Lock {
         }
     }
 
+    /// Whether InnoDB keeps both in one structure where they are of one connection.
+    pub(super) fn is_alike(&self, other: &Lock) -> bool {
+        self.structure() == other.structure()
+    }
+
     /// The part of InnoDB's bookkeeping that this lock shares with others of its transaction; none for what it does not count.
     pub(super) fn structure(&self) -> Option<(&str, usize, bool, Class)> {
         let (index, class) = match (&self.span, self.class) {
             (Span::Definition, _) | (Span::Record(_), Class::Implicit) => return None,
             (Span::Gap { before: None, .. }, _) => (self.index, Class::NextKey),
-            (Span::Rows, _) => (0, Class::Implicit),
             (_, class) => (self.index, class),
         };
         Some((&self.table, index, self.exclusive, class))

@@ -240,10 +240,7 @@ impl Database {
 
     /// Whether the connection waits for a lock.
     pub fn is_waiting(&self, connection: ConnectionId) -> bool {
-        self.state
-            .waiting
-            .iter()
-            .any(|waiting| waiting.connection == connection)
+        self.state.waiting_of(connection).is_some()
     }
 
     /// What the connection's statement waits for: the table in which others have locked something, or the name of a lock of GET_LOCK;

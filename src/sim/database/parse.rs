@@ -92,6 +92,23 @@ impl<'a> Parser<'a> {
         Err(error)
     }
 
+    /// Refuses the next word when it is one of these.
+    pub(super) fn refuse(&self, words: &str) -> Parsed<()> {
+        match words.split(' ').find(|word| self.is_word(word)) {
+            Some(word) => self.unsupported(word),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a kind of statement that two words name: its first and the next.
+    pub(super) fn refuse_kind<T>(&self) -> Parsed<T> {
+        let [first, next] = [self.tokens[0], self.peek()].map(|token| self.text(token));
+        match self.peek().kind {
+            Kind::Word => self.unsupported(&format!("{first} {next}").to_ascii_uppercase()),
+            _ => self.fail(),
+        }
+    }
+
     pub(super) fn is_word_at(&self, ahead: usize, word: &str) -> bool {
         let token = self.peek_at(ahead);
         token.kind == Kind::Word && self.text(token).eq_ignore_ascii_case(word)
@@ -154,7 +171,7 @@ impl<'a> Parser<'a> {
     /// Reads one or more of the same, separated by commas.
     pub(super) fn list<T>(
         &mut self,
-        mut one: impl FnMut(&mut Self) -> Parsed<T>,
+        one: &mut dyn FnMut(&mut Self) -> Parsed<T>,
     ) -> Parsed<Vec<T>> {
         let mut all = vec![one(self)?];
         while self.accept_symbol(",") {
@@ -289,21 +306,21 @@ impl<'a> Parser<'a> {
                 Ok(Command::Release(self.name()?))
             }
             "SET" => self.set(),
-            "DO" => Ok(Command::Do(self.list(Self::expression)?)),
+            "DO" => Ok(Command::Do(self.list(&mut Self::expression)?)),
             "SHOW" => self.show(),
             "DESCRIBE" | "DESC" => Ok(Command::Describe(self.table_name()?)),
             "USE" => {
                 self.name()?;
                 Ok(Command::Use)
             }
-            "ALTER" | "LOCK" | "UNLOCK" | "GRANT" | "REVOKE" | "EXPLAIN" | "WITH" | "PREPARE"
-            | "EXECUTE" | "CALL" | "KILL" | "FLUSH" | "RENAME" | "LOAD" | "ANALYZE"
-            | "OPTIMIZE" | "XA" | "HANDLER" | "TABLE" | "VALUES" | "DEALLOCATE" => {
-                self.at -= 1;
-                self.unsupported(&word)
-            }
+            "ALTER" | "LOCK" | "UNLOCK" | "FLUSH" | "RENAME" | "LOAD" | "RESET" | "CHANGE"
+            | "PURGE" | "GET" | "INSTALL" | "CHECK" | "STOP" => self.refuse_kind(),
             _ => {
                 self.at -= 1;
+                self.refuse(
+                    "ANALYZE BINLOG CACHE CALL CHECKSUM CLONE DEALLOCATE EXECUTE EXPLAIN GRANT HANDLER HELP IMPORT KILL OPTIMIZE \
+                     PREPARE REPAIR RESIGNAL RESTART REVOKE SHUTDOWN SIGNAL TABLE UNINSTALL VALUES WITH XA",
+                )?;
                 self.fail()
             }
         }
@@ -363,17 +380,13 @@ impl<'a> Parser<'a> {
             return Ok(Command::AlterTable(table, vec![change]));
         }
         if !(self.accept("TABLE") || self.accept("TABLES")) {
-            return if self.peek().kind == Kind::Word {
-                self.unsupported("DROP of this kind")
-            } else {
-                self.fail()
-            };
+            return self.refuse_kind();
         }
         let if_exists = self.accept("IF");
         if if_exists {
             self.expect("EXISTS")?;
         }
-        let tables = self.list(Self::table_name)?;
+        let tables = self.list(&mut Self::table_name)?;
         let _ = self.accept("CASCADE") || self.accept("RESTRICT");
         Ok(Command::DropTable { if_exists, tables })
     }
@@ -410,11 +423,7 @@ impl<'a> Parser<'a> {
         if self.accept_all("COLUMNS FROM") || self.accept_all("FIELDS FROM") {
             return Ok(Command::Describe(self.table_name()?));
         }
-        if self.peek().kind == Kind::Word {
-            self.unsupported("SHOW of this kind")
-        } else {
-            self.fail()
-        }
+        self.refuse_kind()
     }
 
     /// LIKE behind SHOW; what is shown has to be like `%` without it.
@@ -457,8 +466,19 @@ impl<'a> Parser<'a> {
         }
         let place = self.place();
         let session = self.accept("SESSION") || self.accept("LOCAL");
-        if self.accept("GLOBAL") {
-            return self.unsupported("SET GLOBAL");
+        if [
+            "GLOBAL",
+            "PERSIST",
+            "PERSIST_ONLY",
+            "PASSWORD",
+            "ROLE",
+            "DEFAULT",
+            "RESOURCE",
+        ]
+        .iter()
+        .any(|word| self.is_word(word))
+        {
+            return self.refuse_kind();
         }
         if self.accept("TRANSACTION") {
             let (mut isolation, mut read_only) = (None, None);
@@ -482,7 +502,7 @@ impl<'a> Parser<'a> {
             }]));
         }
         self.return_to(place);
-        Ok(Command::Set(self.list(Self::setting)?))
+        Ok(Command::Set(self.list(&mut Self::setting)?))
     }
 
     fn setting(&mut self) -> Parsed<Setting> {
@@ -542,14 +562,17 @@ impl<'a> Parser<'a> {
         } else {
             self.accept("ALL");
         }
-        select.items = self.list(Self::item)?;
+        self.refuse(
+            "HIGH_PRIORITY STRAIGHT_JOIN SQL_NO_CACHE SQL_CALC_FOUND_ROWS SQL_SMALL_RESULT SQL_BIG_RESULT SQL_BUFFER_RESULT",
+        )?;
+        select.items = self.list(&mut Self::item)?;
         if self.accept("FROM") {
             if !self.accept("DUAL") {
                 select.from = self.from()?;
             }
             select.condition = self.condition()?;
             if self.accept_all("GROUP BY") {
-                select.group = self.list(Self::expression)?;
+                select.group = self.list(&mut Self::expression)?;
                 if self.is_word("WITH") {
                     return self.unsupported("WITH ROLLUP");
                 }
@@ -567,18 +590,7 @@ impl<'a> Parser<'a> {
         if derives && select.locking.is_some() {
             return self.unsupported("FOR UPDATE and FOR SHARE of a derived table");
         }
-        for word in [
-            "UNION",
-            "INTERSECT",
-            "EXCEPT",
-            "INTO",
-            "WINDOW",
-            "PROCEDURE",
-        ] {
-            if self.is_word(word) {
-                return self.unsupported(word);
-            }
-        }
+        self.refuse("UNION INTERSECT EXCEPT INTO WINDOW PROCEDURE")?;
         Ok(select)
     }
 
@@ -658,7 +670,9 @@ impl<'a> Parser<'a> {
         if self.is_symbol("(") {
             return self.derived_table(join);
         }
+        self.refuse("LATERAL JSON_TABLE")?;
         let table = self.table_name()?;
+        self.refuse("PARTITION")?;
         let alias = if self.accept("AS") || self.is_name() {
             self.name()?
         } else {
@@ -745,7 +759,7 @@ impl<'a> Parser<'a> {
         if !self.accept_all("ORDER BY") {
             return Ok(Vec::new());
         }
-        self.list(|parser| {
+        self.list(&mut |parser| {
             let expression = parser.expression()?;
             let descending = parser.accept("DESC");
             if !descending {
@@ -801,7 +815,7 @@ impl<'a> Parser<'a> {
             return Ok(None);
         };
         if self.accept("OF") {
-            for name in self.list(Self::name)? {
+            for name in self.list(&mut Self::name)? {
                 if !from.iter().any(|from| from.alias == name) {
                     return Err(error::unresolved_table(&name));
                 }
@@ -841,7 +855,7 @@ impl<'a> Parser<'a> {
             on_duplicate: Vec::new(),
         };
         if self.accept("SET") {
-            let assignments = self.list(Self::assignment)?;
+            let assignments = self.list(&mut Self::assignment)?;
             let (columns, values) = assignments.into_iter().unzip();
             insert.columns = Some(columns);
             insert.source = InsertSource::Rows(vec![values]);
@@ -852,7 +866,7 @@ impl<'a> Parser<'a> {
             insert.alias = Some(self.name()?);
         }
         if !replace && self.accept_all("ON DUPLICATE KEY UPDATE") {
-            insert.on_duplicate = self.list(Self::assignment)?;
+            insert.on_duplicate = self.list(&mut Self::assignment)?;
         }
         if self.is_word("RETURNING") {
             return self.unsupported("RETURNING");
@@ -865,13 +879,13 @@ impl<'a> Parser<'a> {
             self.at += 1;
             let mut columns = Vec::new();
             if !self.is_symbol(")") {
-                columns = self.list(Self::column_name)?;
+                columns = self.list(&mut Self::column_name)?;
             }
             self.expect_symbol(")")?;
             insert.columns = Some(columns);
         }
         if self.accept("VALUES") || self.accept("VALUE") {
-            insert.source = InsertSource::Rows(self.list(Self::values_row)?);
+            insert.source = InsertSource::Rows(self.list(&mut Self::values_row)?);
             return Ok(());
         }
         if self.is_word("SELECT") {
@@ -890,7 +904,7 @@ impl<'a> Parser<'a> {
         self.expect_symbol("(")?;
         let mut row = Vec::new();
         if !self.is_symbol(")") {
-            row = self.list(Self::value_or_default)?;
+            row = self.list(&mut Self::value_or_default)?;
         }
         self.expect_symbol(")")?;
         Ok(row)
@@ -922,7 +936,9 @@ impl<'a> Parser<'a> {
     fn update(&mut self) -> Parsed<Command> {
         self.accept("LOW_PRIORITY");
         let ignore = self.accept("IGNORE");
+        self.refuse("LATERAL JSON_TABLE")?;
         let table = self.table_name()?;
+        self.refuse("PARTITION")?;
         let alias = if self.accept("AS") || self.is_name() {
             self.name()?
         } else {
@@ -936,7 +952,7 @@ impl<'a> Parser<'a> {
             return self.unsupported("UPDATE of several tables");
         }
         self.expect("SET")?;
-        let assignments = self.list(Self::assignment)?;
+        let assignments = self.list(&mut Self::assignment)?;
         let condition = self.condition()?;
         let order = self.order()?;
         let limit = self.limit(false)?;
@@ -954,7 +970,7 @@ impl<'a> Parser<'a> {
     /// `DELETE a, b FROM ...`; without FROM the grammar breaks where the names end.
     fn delete_from_several(&mut self) -> Parsed<Command> {
         let place = self.place();
-        self.list(|parser| {
+        self.list(&mut |parser| {
             parser.column_name()?;
             Ok(parser.accept_symbol("*"))
         })?;
@@ -974,7 +990,9 @@ impl<'a> Parser<'a> {
             return self.delete_from_several();
         }
         self.expect("FROM")?;
+        self.refuse("LATERAL JSON_TABLE")?;
         let table = self.table_name()?;
+        self.refuse("PARTITION")?;
         let alias = if self.accept("AS") || self.is_name() {
             self.name()?
         } else {

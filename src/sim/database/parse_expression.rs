@@ -212,7 +212,7 @@ impl Parser<'_> {
             Expression::In {
                 negated,
                 needle,
-                list: self.list(Self::expression)?,
+                list: self.list(&mut Self::expression)?,
             }
         };
         self.expect_symbol(")")?;
@@ -413,6 +413,14 @@ impl Parser<'_> {
                 return Ok(Expression::Call(function::Function::Now, Vec::new()));
             }
             "BINARY" | "INTERVAL" | "MATCH" => return self.unsupported(&word),
+            "ROW" | "ANY" | "SOME" | "ALL" | "EXTRACT" if called => return self.unsupported(&word),
+            // Strings of another kind: X'41', N'a', _utf8mb4'a', DATE '2026-01-01'.
+            _ if self.peek_at(1).kind == Kind::Text
+                && (word.starts_with('_')
+                    || ["B", "X", "N", "DATE", "TIME"].contains(&word.as_str())) =>
+            {
+                return self.unsupported(&word);
+            }
             "DEFAULT" if called => return self.unsupported("DEFAULT(column)"),
             _ => {}
         }
@@ -608,7 +616,7 @@ impl Parser<'_> {
         }
         let distinct = self.accept("DISTINCT");
         let arguments = if distinct && kind == Aggregate::Count {
-            self.list(Self::expression)?
+            self.list(&mut Self::expression)?
         } else {
             vec![self.expression()?]
         };
@@ -632,7 +640,7 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let mut arguments = Vec::new();
         if !self.is_symbol(")") {
-            arguments = self.list(Self::expression)?;
+            arguments = self.list(&mut Self::expression)?;
         }
         self.expect_symbol(")")?;
         let Some((function, least, most)) = found else {

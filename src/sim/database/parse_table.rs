@@ -15,12 +15,9 @@ impl Parser<'_> {
         if unique || self.is_word("INDEX") {
             return self.create_index(unique);
         }
-        if self.accept("TEMPORARY") || !self.accept("TABLE") {
-            return if self.peek().kind == Kind::Word {
-                self.unsupported("CREATE of this kind")
-            } else {
-                self.fail()
-            };
+        self.accept_all("OR REPLACE");
+        if !self.accept("TABLE") {
+            return self.refuse_kind();
         }
         let if_not_exists = self.accept("IF");
         if if_not_exists {
@@ -39,7 +36,7 @@ impl Parser<'_> {
             checks: Vec::new(),
             auto_increment: 1,
         };
-        self.list(|parser| parser.definition(&mut create))?;
+        self.list(&mut |parser| parser.definition(&mut create))?;
         self.expect_symbol(")")?;
         self.table_options(&mut create)?;
         Ok(Command::CreateTable(create))
@@ -68,7 +65,7 @@ impl Parser<'_> {
     pub(super) fn alter(&mut self) -> Parsed<Command> {
         self.expect("TABLE")?;
         let table = self.table_name()?;
-        let changes = self.list(|parser| {
+        let changes = self.list(&mut |parser| {
             if parser.accept("ADD") {
                 return parser.addition();
             }
@@ -190,7 +187,7 @@ impl Parser<'_> {
         }
         self.index_type();
         self.expect_symbol("(")?;
-        let columns = self.list(|parser| {
+        let columns = self.list(&mut |parser| {
             let column = parser.name()?;
             if parser.is_symbol("(") {
                 return parser.unsupported("an index over the beginning of a column");
@@ -456,6 +453,7 @@ impl Parser<'_> {
                 return self.unsupported("PARTITION BY");
             }
             self.accept("DEFAULT");
+            let engine = self.is_word("ENGINE");
             let auto_increment = self.is_word("AUTO_INCREMENT");
             let collate = self.is_word("COLLATE");
             let known = [
@@ -475,6 +473,10 @@ impl Parser<'_> {
                 self.advance();
             }
             self.accept_symbol("=");
+            let value = self.text(self.peek()).trim_matches(['\'', '"', '`']);
+            if engine && !value.eq_ignore_ascii_case("InnoDB") {
+                return self.unsupported("engines other than InnoDB");
+            }
             if auto_increment {
                 create.auto_increment = self.whole_number()?.max(1);
             } else if collate {

@@ -308,6 +308,19 @@ impl Run<'_> {
             Patience::Wait => return Err(Stop::Wait(Box::new(request))),
         }
         if let Target::Lock(lock) = request.target {
+            // The gap of a next-key lock comes with its entry.
+            let first = lock.class != Class::NextKey
+                || !matches!(
+                    lock.span,
+                    Span::Gap {
+                        before: Some(_),
+                        ..
+                    }
+                );
+            let more = first
+                && self.state.is_awaited(&lock, request.gap.as_ref())
+                && self.state.has_alike(self.connection, &lock);
+            self.transaction.more_structures += usize::from(more);
             self.state.hold(self.connection, lock);
         }
         Ok(true)
@@ -363,7 +376,7 @@ impl Run<'_> {
             table,
             0,
             Span::Rows,
-            (exclusive, Class::Record),
+            (exclusive, Class::Implicit),
             Patience::Wait,
         )?;
         Ok(())
@@ -586,11 +599,29 @@ impl Run<'_> {
             patience,
         } = scan.locking;
         let index = path.index;
-        let before: Vec<Lock> = self.own_locks().cloned().collect();
+        let before = self.own_locks();
         let looks_up = path.intervals.iter().any(|interval| interval.point);
         let searches = index == 0 && path.identifying.is_empty() && !looks_up;
         if !self.locks_gaps() && scan.semi_consistent && searches {
             // READ COMMITTED: UPDATE waits only for rows that would match as they are committed, unless it looks them up by key.
+            let record = Lock {
+                table: table.definition.name.clone(),
+                index,
+                span: Span::Record(key.clone()),
+                exclusive,
+                class: Class::Record,
+            };
+            self.state.make_explicit(self.connection, &record);
+            let request = Request {
+                target: Target::Lock(record.clone()),
+                gap: None,
+                patience: 0,
+            };
+            let queue = self.state.waiting.len();
+            let holders = self.state.holders(self.connection, &request, queue);
+            if holders.is_empty() {
+                self.state.leave_structure(self.connection, &record);
+            }
             let Some(values) = self.view().current(table, key) else {
                 return Ok(Look::Nothing);
             };
@@ -606,12 +637,17 @@ impl Run<'_> {
         if !self.lock_entry(table, index, (previous, entry), strength, patience)? {
             return Ok(Look::Skipped);
         }
+        // From an entry that is marked as deleted nobody goes on to a row.
         let row = Span::Record(key.clone());
-        if index > 0 && !self.acquire(table, 0, row, (exclusive, Class::Record), patience)? {
+        let holds = |values: &Values| table.definition.entry(index, values, key) == *entry;
+        if index > 0
+            && self.view().current(table, key).as_ref().is_some_and(holds)
+            && !self.acquire(table, 0, row, (exclusive, Class::Record), patience)?
+        {
             return Ok(Look::Skipped);
         }
         let current = self.view().current(table, key);
-        let found = current.filter(|values| table.definition.entry(index, values, key) == *entry);
+        let found = current.filter(holds);
         let matches = match &found {
             Some(values) => self.matches(table, scan, values)?,
             None => false,
@@ -619,10 +655,12 @@ impl Run<'_> {
         let stays = scan.selects && !path.identifying.is_empty();
         if !matches && !self.locks_gaps() && !stays {
             // READ COMMITTED gives up at once what it has locked for nothing.
-            let owner = self.connection;
-            self.state.locks.retain(|(held_by, lock)| {
-                *held_by != owner || !matches!(lock.span, Span::Record(_)) || before.contains(lock)
-            });
+            for lock in self.own_locks() {
+                if matches!(lock.span, Span::Record(_)) && !before.contains(&lock) {
+                    self.state.let_go(self.connection, &lock);
+                    self.state.leave_structure(self.connection, &lock);
+                }
+            }
         }
         Ok(found.map_or(Look::Nothing, |values| {
             Look::Row(Examined {
@@ -633,11 +671,12 @@ impl Run<'_> {
         }))
     }
 
-    fn own_locks(&self) -> impl Iterator<Item = &Lock> {
+    fn own_locks(&self) -> Vec<Lock> {
         let locks = self.state.locks.iter();
         locks
             .filter(|(owner, _)| *owner == self.connection)
-            .map(|(_, lock)| lock)
+            .map(|(_, lock)| lock.clone())
+            .collect()
     }
 
     /// The rows of a locking query: of each table those that its own conditions lead to.

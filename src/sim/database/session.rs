@@ -27,6 +27,8 @@ struct Resumed {
     timed_out: Option<String>,
     numbers: Vec<(u64, u64)>,
     progress: Option<Progress>,
+    /// See [`Transaction::more_structures`].
+    more_structures: usize,
 }
 
 /// How a statement came out: its reply, the numbers it has reserved, how far it has read, and its own transaction where it is not over.
@@ -55,10 +57,13 @@ impl State {
         } else {
             // A lock of a kind that the connection has is added to that one.
             let alike = |(owner, held): &(ConnectionId, Lock)| {
-                *owner == connection && held.structure() == entry.1.structure()
+                *owner == connection && held.is_alike(&entry.1)
             };
-            let last = self.locks[alone..].iter().rposition(alike);
-            last.map_or(self.locks.len(), |at| alone + at + 1)
+            let mut last = self.locks.len();
+            while last > alone && !alike(&self.locks[last - 1]) {
+                last -= 1;
+            }
+            if last > alone { last } else { self.locks.len() }
         };
         self.locks.insert(at, entry);
     }
@@ -71,11 +76,7 @@ impl State {
         now: u64,
         output: &mut DatabaseOutput,
     ) {
-        if self
-            .waiting
-            .iter()
-            .any(|waiting| waiting.connection == connection)
-        {
+        if self.waiting_of(connection).is_some() {
             output
                 .replies
                 .push((connection, SqlReply::Error(error::out_of_sync())));
@@ -236,10 +237,11 @@ impl State {
             transaction.joined |= uses_tables;
         }
         let next_isolation = session.next_isolation;
-        let transaction = session
+        let mut transaction = session
             .transaction
             .take()
             .unwrap_or_else(|| begin(session, false));
+        transaction.more_structures = transaction.more_structures.max(resumed.more_structures);
         if !uses_tables {
             // Said of the next transaction; a statement without tables is none.
             session.next_isolation = next_isolation.filter(|_| !open);
@@ -299,8 +301,8 @@ impl State {
                 self.end(session, connection, true, output);
             }
         } else if result.is_ok() {
+            self.commit(&transaction.work);
             let writes = transaction.work.writes;
-            self.commit(&writes);
             self.release(connection);
             self.vanish(connection, None, &writes);
             self.renumber(&writes);
@@ -405,8 +407,7 @@ impl State {
         let entries: Vec<Key> = entries.map(|(entry, _)| entry).collect();
         for (owner, lock) in held {
             if let Some(rest) = self.rest_of(owner, own, &lock, &entries) {
-                self.locks
-                    .retain(|known| known.0 != owner || known.1 != lock);
+                self.let_go(owner, &lock);
                 self.hold(owner, rest);
             }
         }
@@ -439,17 +440,14 @@ impl State {
         let kept = gap || (lock.class != Class::Implicit && self.inherits(owner, own, lock));
         Some(Lock {
             span: if kept { span } else { Span::Rows },
-            class: if gap { lock.class } else { Class::Gap },
+            class: if kept && !gap { Class::Gap } else { lock.class },
             ..lock.clone()
         })
     }
 
     /// READ COMMITTED keeps of locks on entries that are gone only what a check for duplicates took.
     fn inherits(&self, owner: ConnectionId, own: Option<&Transaction>, lock: &Lock) -> bool {
-        let waiting = self
-            .waiting
-            .iter()
-            .find(|waiting| waiting.connection == owner);
+        let waiting = self.waiting_of(owner);
         let open = self
             .session(owner)
             .and_then(|session| session.transaction.as_ref());
@@ -471,10 +469,10 @@ impl State {
         output: &mut DatabaseOutput,
     ) {
         if let Some(transaction) = session.transaction.take() {
-            let writes = transaction.work.writes;
             if commit {
-                self.commit(&writes);
+                self.commit(&transaction.work);
             }
+            let writes = transaction.work.writes;
             self.release(connection);
             self.vanish(connection, None, &writes);
             if transaction.snapshot.is_some() {
@@ -522,9 +520,10 @@ impl State {
                 let open = session.transaction.as_ref();
                 let same = open.map(|open| (open.isolation, open.read_only));
                 self.end(session, connection, *commit, output);
-                // What was said of the next transaction was said of this one, even where none was open.
-                session.next_isolation = None;
-                if *chain {
+                if !*chain {
+                    // What was said of the next transaction was said of this one, even where none was open.
+                    session.next_isolation = None;
+                } else {
                     let mut next = begin(session, false);
                     (next.isolation, next.read_only) =
                         same.unwrap_or((next.isolation, next.read_only));
@@ -600,17 +599,15 @@ impl State {
         let Some(circle) = self.circle(start) else {
             return false;
         };
-        let named = circle.iter().any(|member| {
-            self.waiting.iter().any(|waiting| {
-                waiting.connection == *member && matches!(waiting.request.target, Target::Named(_))
-            })
-        });
+        let is_named = |waiting: &Waiting| matches!(waiting.request.target, Target::Named(_));
+        let mut waits = circle.iter().filter_map(|member| self.waiting_of(*member));
+        let named = waits.any(is_named);
         let (victim, error) = if named {
             (start, error::user_lock_deadlock())
         } else {
-            (self.victim(&circle).unwrap_or(start), error::deadlock())
+            (self.victim(&circle), error::deadlock())
         };
-        self.waiting.retain(|waiting| waiting.connection != victim);
+        self.stop_waiting(victim);
         let mut session = self.take_session(victim);
         session.fail(Conditions::default(), &error);
         if !named {
@@ -658,16 +655,11 @@ impl State {
     /// names and tables and for circles of rows; one of both kinds lasts until a wait is too long.
     /// From who waits for a row it follows the first of those in the way alone.
     fn circle(&self, start: ConnectionId) -> Option<Vec<ConnectionId>> {
-        let mut first = self.waiting.iter();
-        let kind = first
-            .find(|waiting| waiting.connection == start)?
-            .request
-            .is_of_rows();
+        let kind = self.waiting_of(start)?.request.is_of_rows();
         let next_of = |connection: ConnectionId| -> Vec<ConnectionId> {
-            let of_kind = |waiting: &Waiting| {
-                waiting.connection == connection && waiting.request.is_of_rows() == kind
-            };
-            let Some(place) = self.waiting.iter().position(of_kind) else {
+            let place = self.place_of(connection);
+            let of_kind = |place: &usize| self.waiting[*place].request.is_of_rows() == kind;
+            let Some(place) = place.filter(of_kind) else {
                 return Vec::new();
             };
             let mut holders = self.in_the_way(place);
@@ -698,23 +690,27 @@ impl State {
 
     /// Who of a circle loses: the fewest changed rows and lock structures; among equals who began to wait last, or else the last
     /// before it in the circle (lock_wait_choose_victim in MySQL).
-    fn victim(&self, circle: &[ConnectionId]) -> Option<ConnectionId> {
-        let place = |at: &usize| {
-            let mut waiting = self.waiting.iter();
-            waiting.position(|waiting| waiting.connection == circle[*at])
-        };
-        let latest = (0..circle.len()).max_by_key(place)?;
-        let (later, earlier) = circle.split_at(latest + 1);
-        let backwards = later.iter().rev().chain(earlier.iter().rev());
-        backwards.copied().min_by_key(|member| self.weight(*member))
+    fn victim(&self, circle: &[ConnectionId]) -> ConnectionId {
+        let mut latest = 0;
+        for at in 0..circle.len() {
+            if self.place_of(circle[at]) > self.place_of(circle[latest]) {
+                latest = at;
+            }
+        }
+        let mut victim = (circle[latest], usize::MAX);
+        for back in 0..circle.len() {
+            let member = circle[(latest + circle.len() - back) % circle.len()];
+            let weight = self.weight(member);
+            if weight < victim.1 {
+                victim = (member, weight);
+            }
+        }
+        victim.0
     }
 
     /// InnoDB's measure of what a transaction has done (TRX_WEIGHT).
     fn weight(&self, connection: ConnectionId) -> usize {
-        let waiting = self
-            .waiting
-            .iter()
-            .find(|waiting| waiting.connection == connection);
+        let waiting = self.waiting_of(connection);
         let (undo, more) = waiting.map_or((0, 0), |waiting| {
             let transaction = &waiting.transaction;
             (transaction.work.undo, transaction.more_structures + 1)
@@ -743,12 +739,13 @@ impl State {
                 let mut resumed = Resumed {
                     numbers: waiting.numbers,
                     progress: waiting.progress,
+                    more_structures: waiting.transaction.more_structures,
                     ..Resumed::default()
                 };
                 let connection = waiting.connection;
                 match waiting.request.target {
                     Target::Lock(lock) => {
-                        self.grant(connection, lock);
+                        resumed.more_structures += usize::from(self.grant(connection, lock));
                         if let Some(gap) = waiting.request.gap {
                             self.hold(connection, gap);
                         }
@@ -775,8 +772,11 @@ impl State {
             if self.follow(output) {
                 continue;
             }
-            if ready.is_empty() {
+            if ready.is_empty() && self.deleted.is_empty() {
                 return;
+            }
+            if ready.is_empty() {
+                self.purge();
             }
             for (connection, statement, parameters, now, resumed) in std::mem::take(&mut ready) {
                 self.attempt(connection, &statement, parameters, now, resumed, output);
@@ -784,20 +784,23 @@ impl State {
         }
     }
 
-    /// Gives a lock that was waited for. Waiting has made a structure of its own.
-    fn grant(&mut self, connection: ConnectionId, lock: Lock) {
-        let known = self
-            .structures(connection)
-            .into_iter()
-            .any(|known| Some(known) == lock.structure());
-        if known || matches!(lock.span, Span::Insert(_)) {
-            let mut session = self.take_session(connection);
-            if let Some(transaction) = &mut session.transaction {
-                transaction.more_structures += 1;
+    /// Removes the rows that were deleted while others waited.
+    fn purge(&mut self) {
+        let nobody = ConnectionId(u32::MAX);
+        for (table, ..) in std::mem::take(&mut self.deleted) {
+            if let Ok(table) = self.table(&table).cloned() {
+                self.vanish_from_table(nobody, None, &table);
             }
-            self.put_session(connection, session);
         }
+    }
+
+    /// Gives a lock that was waited for; whether waiting has made a structure of its own for it.
+    fn grant(&mut self, connection: ConnectionId, lock: Lock) -> bool {
+        // An intention, and the gap where the entry was that was waited for, are beside the lock that waited.
+        let beside = matches!(lock.span, Span::Insert(_) | Span::Gap { .. });
+        let more = beside || self.has_alike(connection, &lock);
         self.hold(connection, lock);
+        more
     }
 
     /// Time passes; waits that have become too long end, the shortest first.
@@ -873,8 +876,7 @@ impl State {
     }
 
     pub(super) fn disconnect(&mut self, connection: ConnectionId, output: &mut DatabaseOutput) {
-        self.waiting
-            .retain(|waiting| waiting.connection != connection);
+        self.stop_waiting(connection);
         let mut session = self.take_session(connection);
         self.end(&mut session, connection, false, output);
         self.release(connection);

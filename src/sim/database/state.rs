@@ -216,6 +216,8 @@ pub(super) struct State {
     pub(super) locks: Vec<(ConnectionId, Lock)>,
     /// In the order of the queue.
     pub(super) waiting: Vec<Waiting>,
+    /// Rows as they were before a commit, whose entries stand until those who waited have gone on; empty between statements.
+    pub(super) deleted: Vec<(Arc<str>, Key, Values)>,
     /// Sorted by name.
     pub(super) named: Vec<NamedLock>,
     /// CLIENT_FOUND_ROWS where a connection does not say.
@@ -281,35 +283,52 @@ impl State {
         }
     }
 
+    /// Where in the queue the connection waits.
+    pub(super) fn place_of(&self, connection: ConnectionId) -> Option<usize> {
+        let mut waiting = self.waiting.iter();
+        waiting.position(|waiting| waiting.connection == connection)
+    }
+
+    /// The statement of the connection that waits.
+    pub(super) fn waiting_of(&self, connection: ConnectionId) -> Option<&Waiting> {
+        self.place_of(connection).map(|place| &self.waiting[place])
+    }
+
     /// Every transaction but that of the connection; that of a statement that waits as it is while it waits.
-    fn others(&self, connection: ConnectionId) -> impl Iterator<Item = &Transaction> {
-        let waiting = self
-            .waiting
-            .iter()
-            .map(|waiting| (waiting.connection, &waiting.transaction));
-        let open = self.sessions.iter().filter_map(|(owner, session)| {
-            let waits = self
-                .waiting
-                .iter()
-                .any(|waiting| waiting.connection == *owner);
-            session
-                .transaction
-                .as_ref()
-                .filter(|_| !waits)
-                .map(|transaction| (*owner, transaction))
-        });
-        waiting
-            .chain(open)
-            .filter(move |(owner, _)| *owner != connection)
-            .map(|(_, transaction)| transaction)
+    fn others(&self, connection: ConnectionId) -> Vec<&Transaction> {
+        let mut others = Vec::new();
+        for waiting in &self.waiting {
+            if waiting.connection != connection {
+                others.push(&waiting.transaction);
+            }
+        }
+        for (owner, session) in &self.sessions {
+            if let Some(open) = &session.transaction
+                && *owner != connection
+                && self.place_of(*owner).is_none()
+            {
+                others.push(open);
+            }
+        }
+        others
     }
 
     /// Writes what a transaction wrote into the tables.
-    pub(super) fn commit(&mut self, writes: &[Write]) {
-        for write in writes {
-            if let Some(table) = self.table_mut(&write.table) {
-                table.put(&write.key, write.row.clone());
+    pub(super) fn commit(&mut self, work: &Work) {
+        let waited = !self.waiting.is_empty();
+        for write in &work.writes {
+            let Some(table) = self.table_mut(&write.table) else {
+                continue;
+            };
+            let before = table.get(&write.key).filter(|_| waited).cloned();
+            table.put(&write.key, write.row.clone());
+            if let Some(before) = before {
+                let entries = (write.table.clone(), write.key.clone(), before);
+                self.deleted.push(entries);
             }
+        }
+        for entries in work.overwritten.iter().filter(|_| waited) {
+            self.deleted.push(entries.clone());
         }
     }
 
@@ -318,15 +337,56 @@ impl State {
         self.locks.retain(|(owner, _)| *owner != connection);
     }
 
+    /// Gives up one lock.
+    pub(super) fn let_go(&mut self, connection: ConnectionId, lock: &Lock) {
+        let mut locks = self.locks.iter();
+        if let Some(at) = locks.position(|(owner, held)| *owner == connection && held == lock) {
+            self.locks.remove(at);
+        }
+    }
+
+    /// What InnoDB has made for an entry that was locked for nothing stays.
+    pub(super) fn leave_structure(&mut self, connection: ConnectionId, lock: &Lock) {
+        let span = Span::Rows;
+        self.hold(
+            connection,
+            Lock {
+                span,
+                ..lock.clone()
+            },
+        );
+    }
+
+    /// The connection waits no longer.
+    pub(super) fn stop_waiting(&mut self, connection: ConnectionId) {
+        if let Some(place) = self.place_of(connection) {
+            self.waiting.remove(place);
+        }
+    }
+
+    /// Whether the connection has a lock of the same kind.
+    pub(super) fn has_alike(&self, connection: ConnectionId, lock: &Lock) -> bool {
+        let mut locks = self.locks.iter();
+        locks.any(|(owner, held)| *owner == connection && held.is_alike(lock))
+    }
+
+    /// Whether somebody waits for the entry that a lock is on, or for a place in the gap before it.
+    pub(super) fn is_awaited(&self, lock: &Lock, gap: Option<&Lock>) -> bool {
+        self.waiting.iter().any(|waiting| {
+            let Target::Lock(own) = &waiting.request.target else {
+                return false;
+            };
+            let here = own.index == lock.index && own.table == lock.table;
+            let entry = own.span.entry().filter(|_| here);
+            own.conflicts_with(gap.unwrap_or(lock))
+                || (entry.is_some() && entry == lock.span.entry())
+        })
+    }
+
     /// Whoever reads an entry, or locks the gap before it, makes the lock of which only the entry
     /// tells one like others.
     pub(super) fn make_explicit(&mut self, connection: ConnectionId, lock: &Lock) {
-        let (Span::Record(entry)
-        | Span::Gap {
-            before: Some(entry),
-            ..
-        }) = &lock.span
-        else {
+        let Some(entry) = lock.span.entry() else {
             return;
         };
         let here = |held: &Lock| held.index == lock.index && held.table == lock.table;
@@ -493,6 +553,10 @@ impl<'a> View<'a> {
         };
         table.rows.iter().for_each(|(key, values)| add(values, key));
         let own = std::iter::once(self.transaction);
+        let deleted = self.state.deleted.iter();
+        for (_, key, row) in deleted.filter(|(table, ..)| *table == definition.name) {
+            add(row, key);
+        }
         for transaction in own.chain(self.state.others(self.connection)) {
             for write in transaction
                 .work

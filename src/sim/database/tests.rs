@@ -519,6 +519,39 @@ fn a_write_tells_what_each_condition_said() {
 }
 
 #[test]
+fn what_the_playground_lacks_is_refused_by_name_and_nothing_is_done() {
+    let mut database = Database::default();
+    run(
+        &mut database,
+        "A: CREATE TABLE t (id INT PRIMARY KEY, n INT, v VARCHAR(9)) => OK
+         A: CREATE TABLE u (id INT PRIMARY KEY, n INT) => OK
+         A: INSERT INTO t VALUES (1, 2, 'a'), (2, 3, 'b') => 2 rows
+         B: BEGIN => OK
+         B: UPDATE u SET n = 1 WHERE id = 1 => 0 rows",
+    );
+    for line in include_str!("../../../tests/cases/refused.txt").lines() {
+        let (sql, name) = line.rsplit_once(" => ").expect("a statement and its name");
+        for connection in ["A", "B"] {
+            run(
+                &mut database,
+                &format!(
+                    "{connection}: {sql} => ERROR 1235 (42000): The playground doesn't support '{name}'"
+                ),
+            );
+        }
+    }
+    // Tables are as they were, and B's transaction is open: none of these has committed it, as definitions do in MySQL.
+    run(
+        &mut database,
+        "A: SHOW TABLES => ('t'), ('u')
+         A: SELECT * FROM t => (1, 2, 'a'), (2, 3, 'b')
+         A: INSERT INTO u VALUES (1, 1) => waits
+         B: ROLLBACK => OK
+         A: => 1 row",
+    );
+}
+
+#[test]
 fn the_manual_lists_every_error_that_mariadb_words_otherwise() {
     let manual = include_str!("../../../DATABASE.md");
     for (mysql, mariadb, what) in super::WHERE_MYSQL_DIFFERS {
