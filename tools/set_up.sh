@@ -9,6 +9,7 @@
 #   set_up_exports   what the exported tests are run with, into target/tools: client libraries and test runners
 #   set_up_checkers  Spin and, into target/tools, TLC, which the exported models are run in
 #   set_up_fuzz      cargo-fuzz into target/tools, and a C++ compiler for libFuzzer
+#   set_up_optimizer wasm-opt, for release builds
 #   set_up_packages PROGRAM=PACKAGE[,PACKAGE]...   any other program that Debian packages bring
 #
 # Each returns 1, after a line on what is missing, when it could not.
@@ -135,6 +136,11 @@ set_up_trunk() {
     [ "$(trunk --version 2>/dev/null | awk '{ print $2 }')" = "$trunk_version" ] ||
         set_up_packages pkg-config=pkg-config || return 1
     cargo_tool trunk trunk "$trunk_version"
+}
+
+# What makes the programs of a release build one hundredth smaller, tools/pack_programs.sh.
+set_up_optimizer() {
+    set_up_packages wasm-opt=binaryen
 }
 
 # For the release page, whose standard library is compiled from rust-src for size as well: 12 kB less by brotli. Cargo calls that
