@@ -225,7 +225,7 @@ impl Explorer {
         Some(())
     }
 
-    #[inline]
+    #[inline(never)]
     fn try_move(
         &mut self,
         known: &Known,
@@ -295,7 +295,7 @@ impl Explorer {
     }
 
     /// Goes where a move leads. `false`: it is not known how to write that down.
-    #[inline]
+    #[inline(never)]
     pub fn follow(&mut self, known: &Known, parent: Parent, fields: &[u32], found: &Found) -> bool {
         let actions = known.effects[found.effect as usize].actions;
         let depth = parent.depth.saturating_add(actions);

@@ -194,29 +194,35 @@ impl Filling<'_> {
         if known.ages(store, self.field(own, places.database)) {
             return None;
         }
-        for place in 0..places.client_count {
-            let client = self.field(own, places.clients + place);
-            let part = match known.clients[client as usize] {
-                ClientKind::Steps(reads) => self.field(own, usize::from(reads)),
-                ClientKind::Rests => continue,
-                ClientKind::IsTired => {
-                    self.wants.attempts = true;
+        let clients = places.client_count;
+        for order in 0..clients + self.strikes.len() {
+            let (code, cell, purse) = if order < clients {
+                let client = self.field(own, places.clients + order);
+                let part = match known.clients[client as usize] {
+                    ClientKind::Steps(reads) => self.field(own, usize::from(reads)),
+                    ClientKind::Rests => continue,
+                    ClientKind::IsTired => {
+                        self.wants.attempts = true;
+                        continue;
+                    }
+                    ClientKind::Other => return None,
+                };
+                (order as u16, Known::step(client, part), None)
+            } else {
+                let strike = self.strikes[order - clients];
+                let purse = &self.purses[strike.purse];
+                if self.field(own, purse.field) >= purse.most {
+                    self.wants.purses |= 1 << strike.purse;
                     continue;
                 }
-                ClientKind::Other => return None,
-            };
-            self.try_move(own, place as u16, Known::step(client, part), None)?;
-        }
-        for strike in self.strikes {
-            let purse = &self.purses[strike.purse];
-            if self.field(own, purse.field) >= purse.most {
-                self.wants.purses |= 1 << strike.purse;
-            } else if purse.is_fault && self.faults >= self.most_faults {
-                self.wants.faults = true;
-            } else {
+                if purse.is_fault && self.faults >= self.most_faults {
+                    self.wants.faults = true;
+                    continue;
+                }
                 let cell = Known::strike(store, strike.column);
-                self.try_move(own, strike.code, cell, Some(purse))?;
-            }
+                (strike.code, cell, Some(purse))
+            };
+            self.try_move(own, code, cell, purse)?;
         }
         Some(())
     }
