@@ -1,7 +1,7 @@
 //! The loop: from worlds to the worlds that moves lead to, as far as that is known.
 
 use crate::known::{Change, ClientKind, Known, NOT_POSSIBLE, Strike, WIDE};
-use crate::packed::{MOST_WORDS, Recent};
+use crate::packed::Recent;
 use crate::worlds::{Origin, Worlds, hash_of_words};
 
 /// How many successors are made before the first of them is looked up, so that look-ups wait for memory together.
@@ -150,9 +150,7 @@ impl Explorer {
         while *left > 0 && self.candidates.len() < CANDIDATES {
             let unknown = match (&self.strikes, &known.placing, self.worlds.words()) {
                 (Some(_), None, 1) => self.run_packed::<1>(known, turn, cost, left),
-                (Some(_), None, 2..=MOST_WORDS) => {
-                    self.run_packed::<MOST_WORDS>(known, turn, cost, left)
-                }
+                (Some(_), None, 2) => self.run_packed::<2>(known, turn, cost, left),
                 _ => self.run_unpacked(known, turn, cost, left),
             };
             if unknown.is_some() || turn.is_empty() {
@@ -321,6 +319,13 @@ impl Explorer {
         if !is_written {
             return false;
         }
+        self.transitions += 1;
+        let start = self.words.len() - self.worlds.words();
+        self.recent.make_ready(&self.worlds);
+        if self.recent.has_seen(&self.words[start..], depth) {
+            self.words.truncate(start);
+            return true;
+        }
         let is_fault = found.purse.is_some_and(|purse| self.purses[purse].is_fault);
         self.made.push(Made {
             origin: Origin {
@@ -330,7 +335,6 @@ impl Explorer {
             },
             faults: parent.faults + u32::from(is_fault),
         });
-        self.transitions += 1;
         true
     }
 

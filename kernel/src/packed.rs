@@ -1,15 +1,14 @@
 //! Moves of worlds that are never taken apart: of their words only the fields are read that a move reads, and a successor is its
 //! parent with a few bits changed.
 //!
+//! Worlds of one word and of two have a loop of their own, in which that is known when it is compiled.
+//!
 //! Most worlds that are made twice are made again soon, by the same moves in another order, and are found among the recent ones,
 //! which are few enough for the processor's cache. Those are exact, words and all: nothing is left out for them.
 
 use crate::explorer::{BATCH, CANDIDATES, Cost, Explorer, Made, Purse, Wants};
 use crate::known::{ClientKind, Effect, Known, NOT_POSSIBLE, Strike, WIDE};
 use crate::worlds::{Origin, Slot, Worlds, hash_of_words};
-
-/// The most words of a world whose moves are tried this way.
-pub(crate) const MOST_WORDS: usize = 8;
 
 /// The fewest and the most recent worlds, as powers of two.
 const RECENT_BITS: (u32, u32) = (8, 15);
@@ -28,7 +27,7 @@ impl Recent {
     }
 
     /// As many places as are worth it for so many worlds, each with the first world, which took no action.
-    fn make_ready(&mut self, worlds: &Worlds) {
+    pub fn make_ready(&mut self, worlds: &Worlds) {
         let (fewest, most) = RECENT_BITS;
         let len = self.depths.len();
         let is_large = len == 1 << most || len * 8 > worlds.count();
@@ -43,7 +42,8 @@ impl Recent {
 
     /// Whether these words were made of late with no more actions; if not, they are now.
     #[inline]
-    fn has_seen(&mut self, words: &[u64], hash: u64, depth: u16) -> bool {
+    pub fn has_seen(&mut self, words: &[u64], depth: u16) -> bool {
+        let hash = hash_of_words(words);
         let at = hash as usize & (self.depths.len() - 1);
         let own = &mut self.words[at * words.len()..][..words.len()];
         let depth_then = &mut self.depths[at];
@@ -72,8 +72,6 @@ struct Filling<'e> {
     purses: &'e [Purse],
     strikes: &'e [Strike],
     deltas: &'e [u64],
-    /// How many words a world has.
-    count: usize,
     judge_slot: Slot,
     faults: u32,
     depth: u32,
@@ -95,7 +93,7 @@ struct Own<const W: usize> {
 }
 
 impl Explorer {
-    /// [`Explorer::run`] for worlds of at most `W` words, in which nothing but steps and strikes happens and clients keep their places.
+    /// [`Explorer::run`] for worlds of `W` words, in which nothing but steps and strikes happens and clients keep their places.
     #[inline(never)]
     pub(crate) fn run_packed<const W: usize>(
         &mut self,
@@ -119,7 +117,6 @@ impl Explorer {
                 purses: &self.purses,
                 strikes: self.strikes.as_deref().unwrap_or_default(),
                 deltas: &self.deltas[..self.known_effects as usize * self.worlds.words()],
-                count: self.worlds.words(),
                 judge_slot: self.worlds.slot(known.places.judge),
                 faults,
                 depth,
@@ -153,19 +150,19 @@ impl Filling<'_> {
         while *left > 0 && self.made.len() + most_moves <= BATCH.max(most_moves) {
             let world = turn.pop()?;
             let record = self.worlds.record(world);
-            let (words, origin) = record.split_at(self.count::<W>());
+            let Some((words, [origin])) = record.split_first_chunk::<W>() else {
+                return Some(world);
+            };
             // A world that was reached again with fewer actions had its turn then.
-            if u32::from(Origin::unpack(origin[0]).depth) != self.depth {
+            if u32::from(Origin::unpack(*origin).depth) != self.depth {
                 continue;
             }
             *left -= 1;
-            let mut own = Own {
+            let own = Own {
                 number: world,
-                words: [0; W],
-                judge: 0,
+                words: *words,
+                judge: self.judge_slot.of(words),
             };
-            own.words[..words.len()].copy_from_slice(words);
-            own.judge = self.judge_slot.of(&own.words);
             let transitions = self.transitions;
             if self.expand(&own).is_none() {
                 self.transitions = transitions;
@@ -173,12 +170,6 @@ impl Filling<'_> {
             }
         }
         None
-    }
-
-    /// How many words a world has: known when this is compiled, where it is one.
-    #[inline(always)]
-    fn count<const W: usize>(&self) -> usize {
-        if W == 1 { 1 } else { self.count }
     }
 
     #[inline(always)]
@@ -265,9 +256,8 @@ impl Filling<'_> {
             return Some(());
         }
         let mut words = own.words;
-        let length = self.count::<W>();
-        let delta = self.deltas.get(number as usize * length..)?.get(..length)?;
-        for (word, delta) in words.iter_mut().zip(delta) {
+        let delta = self.deltas.get(number as usize * W..)?;
+        for (word, delta) in words.iter_mut().zip(delta.first_chunk::<W>()?) {
             *word ^= delta;
         }
         self.judge_slot.change(&mut words, own.judge, judge);
@@ -279,10 +269,9 @@ impl Filling<'_> {
             faults += u32::from(purse.is_fault);
         }
         self.transitions += 1;
-        let words = &words[..length];
         let depth = depth.min(u32::from(u16::MAX)) as u16;
-        if !self.recent.has_seen(words, hash_of_words(words), depth) {
-            self.words.extend_from_slice(words);
+        if !self.recent.has_seen(&words, depth) {
+            self.words.extend_from_slice(&words);
             let origin = Origin {
                 parent: own.number,
                 by: code,

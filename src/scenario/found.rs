@@ -25,29 +25,28 @@ pub(crate) fn title_of_found(
     breaks: Option<Property>,
 ) -> [String; 3] {
     let cost = print_finds(Finds::Steps { steps, faults });
-    let what = match (breaks, goal) {
-        (Some(property), _) => format!("{}{cost}: {}", TITLES[0], property.sentence()),
+    let (begin, what) = match (breaks, goal) {
+        (Some(property), _) => (TITLES[0], property.sentence().to_owned()),
         (None, Goal::Reach(reached)) => {
             let reached: Vec<String> = reached.iter().map(print_expectation).collect();
-            format!("{}{cost}: {}", TITLES[1], reached.join(", "))
+            (TITLES[1], reached.join(", "))
         }
-        (None, Goal::Breaks(_)) => format!("{}{cost}", TITLES[0]),
+        (None, Goal::Breaks(_)) => (TITLES[0], "a property".to_owned()),
     };
-    let of = match reading.title.as_str() {
-        title if title.is_empty() || is_found(title) => String::new(),
-        title => format!(" for the clients of “{title}”"),
+    let [open, of, close] = match reading.title.as_str() {
+        title if title.is_empty() || is_found(title) => [""; 3],
+        title => [" for the clients of “", title, "”"],
     };
     let limits = limits_of(bounds);
     let within = match limits.is_empty() {
         true => "no fault, only the order of the steps".to_owned(),
         false => print::search_line(&SearchLine::Limits(limits)),
     };
+    let shortest = ": none has fewer faults, and none with as few has fewer steps.";
     [
-        format!("# {what}"),
-        format!(
-            "# A search found this schedule{of}: none has fewer faults, and none with as few has fewer steps."
-        ),
-        format!("# It tried everything within these bounds: {within}."),
+        ["# ", begin, &cost, ": ", &what].concat(),
+        ["# A search found this schedule", open, of, close, shortest].concat(),
+        ["# It tried everything within these bounds: ", &within, "."].concat(),
     ]
 }
 

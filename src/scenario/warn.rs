@@ -8,6 +8,7 @@ use crate::sim::setup::Setup;
 use crate::sim::store::{self, lua::Script};
 use crate::sim::time::START_OF_WALL_CLOCK;
 use crate::sim::world::{World, connection_of};
+use crate::sorted::SortedSet;
 
 use super::compile::known_variables;
 use super::error::{Errors, Place, nearest, quoted};
@@ -79,87 +80,64 @@ pub fn warnings(text: &str, reading: &Reading) -> Vec<TextError> {
 
 /// Complains of variables that are sent as they are written, as they stand in quotes or within a longer word.
 fn literal_variables(reading: &Reading, lines: &[&str], errors: &mut Errors<'_>) {
-    let clients = (0..reading.setup.clients.len()).map(ClientId);
-    let names = |wanted: &dyn Fn(ClientId) -> bool| -> Vec<String> {
-        let known = |client| known_variables(&reading.setup, Who::Client(client));
-        let mut names: Vec<String> = clients
-            .clone()
-            .filter(|client| wanted(*client))
-            .flat_map(known)
-            .collect();
-        crate::sorted::sort(&mut names);
-        names.dedup();
-        names
-    };
-    for (protocol, layout) in reading.layout.protocols.iter().enumerate() {
-        let names = names(&|client| reading.setup.clients[client.0].protocol == Some(protocol));
-        for number in layout.lines.first..=layout.lines.last {
-            literals_in(number, "protocol", &names, lines, errors);
-        }
-    }
-    for line in &reading.schedule {
-        if let Action::Command {
-            who: Who::Client(typing),
-            ..
-        } = &line.action
-        {
-            literals_in(
-                line.line,
-                "schedule",
-                &names(&|client| client == *typing),
-                lines,
-                errors,
-            );
-        }
-    }
-    for (_, place) in &reading.layout.scripts {
+    let clients = (0..reading.setup.clients.len()).map(|client| Who::Client(ClientId(client)));
+    let names: SortedSet<String> = clients
+        .flat_map(|client| known_variables(&reading.setup, client))
+        .collect();
+    let layout = &reading.layout;
+    let protocols = layout.protocols.iter().map(|it| ("protocol", it.lines));
+    let scripts = layout.scripts.iter().map(|it| ("script", it.1));
+    let schedule = layout.schedule.map(|it| ("schedule", it));
+    for (block, place) in protocols.chain(scripts).chain(schedule) {
         for number in place.first + 1..=place.last {
-            literals_in(number, "script", &names(&|_| true), lines, errors);
+            let line = lines.get(number - 1).copied().unwrap_or_default();
+            // The operator has no variables.
+            if !line.trim_start().starts_with("operator>") {
+                literals_in(line, number, block, &names, errors);
+            }
         }
     }
 }
 
 /// Those in one line, by the colours that it has: whatever is not shown as a variable is none.
 fn literals_in(
+    line: &str,
     number: usize,
     block: &str,
-    names: &[String],
-    lines: &[&str],
+    names: &SortedSet<String>,
     errors: &mut Errors<'_>,
 ) {
-    let line = lines.get(number - 1).copied().unwrap_or_default();
     let mut start = 0;
     for piece in highlight::pieces(line, block) {
         let is_string = piece.class == "x-string";
         let may_be_meant = is_string || piece.class.is_empty() && block != "script";
         for name in names.iter().filter(|_| may_be_meant) {
-            let written = format!("{{{name}}}");
+            let written = ["{", name, "}"].concat();
             let Some(at) = piece.text.find(&written) else {
                 continue;
             };
             let (why, expected) = match (is_string, block) {
                 (true, "script") => (
-                    "in a script",
-                    format!("`ARGV[1]`, and {written} behind the keys of the EVAL"),
+                    "in a script, `",
+                    "`ARGV[1]`, and the variable behind the keys of the EVAL",
                 ),
                 (true, _) => (
-                    "in quotes",
-                    format!("{written} without quotes, as a whole argument or value"),
+                    "in quotes, `",
+                    "it without quotes, as a whole argument or value",
                 ),
                 _ => (
-                    "within a word",
-                    "a parameter or variable that holds the whole word".to_string(),
+                    "within a word, `",
+                    "a parameter or variable that holds the whole word",
                 ),
             };
             let place = Place::within(number, start + at, start + at + written.len());
-            errors.add::<()>(
-                place,
-                format!(
-                    "{why}, {} is sent as it is written, not the variable's value",
-                    quoted(&written)
-                ),
-                expected,
-            );
+            let message = [
+                why,
+                &written,
+                "` is sent as it is written, not the variable's value",
+            ]
+            .concat();
+            errors.add::<()>(place, message, expected);
         }
         start += piece.text.len();
     }
@@ -368,7 +346,7 @@ mod tests {
 
     #[test]
     fn braces_that_are_no_variable_are_told() {
-        let quoted = "is sent as it is written, not the variable's value: expected {me} without quotes, as a whole argument or value";
+        let quoted = "is sent as it is written, not the variable's value: expected it without quotes, as a whole argument or value";
         let within = "is sent as it is written, not the variable's value: expected a parameter or variable that holds the whole word";
         let change = |from: &'static str, to| warned((from, to)).join("; ");
         let set = "acquire: SET lock:sku-1 {me}";
@@ -383,7 +361,7 @@ mod tests {
             (
                 change("redis.call('DEL', KEYS[1])", "redis.call('DEL', '{me}')"),
                 "line 11, column 31: in a script, `{me}` is sent as it is written, not the variable's value: \
-                 expected `ARGV[1]`, and {me} behind the keys of the EVAL".to_string(),
+                 expected `ARGV[1]`, and the variable behind the keys of the EVAL".to_string(),
             ),
             // No variable is called that: a hash tag of a cluster, or plain text.
             (change(set, "acquire: SET lock:sku-1 {user}:'{you}'"), String::new()),
