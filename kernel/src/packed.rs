@@ -282,3 +282,27 @@ impl Filling<'_> {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_words_with_no_more_actions_were_seen_and_nothing_else() {
+        let mut worlds = Worlds::new(&[u32::MAX]);
+        worlds.reserve(1);
+        let first = Origin {
+            parent: 0,
+            by: 0,
+            depth: 0,
+        };
+        worlds.insert(&[0], hash_of_words(&[0]), first);
+        let mut recent = Recent::default();
+        recent.make_ready(&worlds);
+        let seen = [(0, 3), (5, 9), (5, 9), (5, 10), (5, 4), (5, 9), (5, 4)]
+            .map(|(word, depth)| recent.has_seen(&[word], depth));
+        assert_eq!(seen, [true, false, true, true, false, true, true]);
+        // Far more than there are places for.
+        assert!((6..5_000).all(|word| !recent.has_seen(&[word], 1)));
+    }
+}
