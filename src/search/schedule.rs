@@ -1,7 +1,7 @@
 //! From worlds back to schedules: which shortest ways lead to the goal, and what they are as texts.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use latchkey_kernel::Cost;
 
@@ -49,9 +49,9 @@ pub(super) fn schedules(
     let wanted = match engine.explorer.worlds.count() <= MOST_WORLDS {
         true => on_shortest_ways(engine, goals),
         false => {
-            let mut wanted = BTreeSet::new();
+            let mut wanted = vec![false; engine.explorer.worlds.count()];
             for world in goals.iter().take(1).flat_map(|goal| chain(engine, *goal)) {
-                wanted.insert(world);
+                wanted[world as usize] = true;
             }
             wanted
         }
@@ -74,8 +74,8 @@ fn chain(engine: &Engine, goal: u32) -> Vec<u32> {
     way
 }
 
-/// Every world on a way to the goals on which each is reached at its cost.
-fn on_shortest_ways(engine: &mut Engine, goals: &[u32]) -> BTreeSet<u32> {
+/// Of every world whether it is on a way to the goals on which each is reached at its cost.
+fn on_shortest_ways(engine: &mut Engine, goals: &[u32]) -> Vec<bool> {
     let best = goals.iter().map(|goal| engine.cost(*goal)).max();
     let mut all: Vec<(u32, u32)> = Vec::new();
     let (mut fields, mut words) = (Vec::new(), Vec::new());
@@ -95,10 +95,10 @@ fn on_shortest_ways(engine: &mut Engine, goals: &[u32]) -> BTreeSet<u32> {
         }
     }
     crate::sorted::sort(&mut all);
-    let mut wanted = BTreeSet::new();
+    let mut wanted = vec![false; engine.explorer.worlds.count()];
     let mut open: Vec<u32> = goals.to_vec();
     while let Some(to) = open.pop() {
-        if wanted.insert(to) {
+        if !std::mem::replace(&mut wanted[to as usize], true) {
             let first = all.partition_point(|(other, _)| *other < to);
             let own = all[first..].iter().take_while(|(other, _)| *other == to);
             open.extend(own.map(|(_, from)| *from));
@@ -108,7 +108,7 @@ fn on_shortest_ways(engine: &mut Engine, goals: &[u32]) -> BTreeSet<u32> {
 }
 
 /// The wanted worlds as they are reached from the first, in the order of their costs.
-fn nodes_on_ways(engine: &mut Engine, wanted: &BTreeSet<u32>, goals: &[u32]) -> Vec<Node> {
+fn nodes_on_ways(engine: &mut Engine, wanted: &[bool], goals: &[u32]) -> Vec<Node> {
     let mut changes_at_first = SortedMap::new();
     changes_at_first.insert(None, 0);
     let mut nodes = vec![Node {
@@ -118,12 +118,12 @@ fn nodes_on_ways(engine: &mut Engine, wanted: &BTreeSet<u32>, goals: &[u32]) -> 
         before: Vec::new(),
         changes: changes_at_first,
     }];
-    // Made of a list, each of these would bring a sort of its own.
-    let (mut known, mut open) = (BTreeMap::new(), BTreeSet::new());
-    known.insert(nodes[0].fields.clone(), 0);
-    open.insert(((0, 0), 0));
+    // The places of the nodes in the order of their fields.
+    let mut known = vec![0];
+    let mut open = BinaryHeap::new();
+    open.push(Reverse(((0, 0), 0)));
     let mut words = Vec::new();
-    while let Some((cost, place)) = open.pop_first() {
+    while let Some(Reverse((cost, place))) = open.pop() {
         nodes[place].changes = changes(&nodes, place);
         if nodes[place].is_goal {
             continue;
@@ -132,20 +132,23 @@ fn nodes_on_ways(engine: &mut Engine, wanted: &BTreeSet<u32>, goals: &[u32]) -> 
         for successor in engine.successors(&fields) {
             engine.canonical(&successor.fields, &mut words);
             let found = engine.explorer.worlds.find(&words);
-            let Some(world) = found.filter(|world| wanted.contains(world)) else {
+            let Some(world) = found.filter(|world| wanted.get(*world as usize) == Some(&true))
+            else {
                 continue;
             };
             let reached = engine.cost(world);
             if reached.1 != cost.1 + u32::from(successor.actions) {
                 continue;
             }
-            let to = match known.get(&successor.fields) {
-                Some(to) => *to,
-                None if nodes.len() >= MOST_NODES => continue,
-                None => {
+            let to = match known
+                .binary_search_by(|place: &usize| nodes[*place].fields.cmp(&successor.fields))
+            {
+                Ok(at) => known[at],
+                Err(_) if nodes.len() >= MOST_NODES => continue,
+                Err(at) => {
                     let to = nodes.len();
-                    known.insert(successor.fields.clone(), to);
-                    open.insert((reached, to));
+                    known.insert(at, to);
+                    open.push(Reverse((reached, to)));
                     nodes.push(Node {
                         fields: successor.fields,
                         cost: reached,
