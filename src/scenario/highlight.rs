@@ -4,6 +4,7 @@
 use super::complete::top_level_word;
 use super::lines::{Quotes, end_of_quote, without_comment};
 use super::request::is_sql;
+use super::scan::is_plain;
 
 /// A part of a line, and the classes that colour it; none for plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,7 +196,7 @@ fn tokens(pieces: &mut Vec<Piece>, text: &str, language: Language) {
 /// What comes first, and how long it is.
 fn token(text: &str, first: char, before: char, language: Language) -> (&'static str, usize) {
     let is_lua = language == Language::Lua;
-    let is_of_word = |letter: char| letter.is_alphanumeric() || "_-:.%".contains(letter);
+    let is_of_word = |letter: char| is_plain(letter) || "-:.%".contains(letter);
     match first {
         '\'' | '"' => match end_of_quote(text.as_bytes(), 0) {
             Some(end) => ("x-string", end + 1),
@@ -217,7 +218,7 @@ fn token(text: &str, first: char, before: char, language: Language) -> (&'static
             }
             _ => ("", 1),
         },
-        _ if first.is_alphanumeric() || first == '_' => {
+        _ if is_plain(first) => {
             let end = text.find(|letter| !is_of_word(letter));
             let word = &text[..end.unwrap_or(text.len())];
             (class_of_word(word, is_lua), word.len())

@@ -3,6 +3,7 @@
 use super::{Msg, Session};
 use crate::sim::action::{Action, ClientId, Leg, ServerId};
 use crate::sim::client::Place;
+use crate::sim::database::lower;
 use crate::words;
 
 /// Something that can be done, or why it cannot be now.
@@ -185,9 +186,11 @@ impl Session {
 /// How well a name fits what somebody types: 0 where it begins so, 1 where every word that is typed begins one of its words, 2 where
 /// it has them somewhere, capitals or not; `None`: it does not.
 pub fn fit(name: &str, typed: &str) -> Option<usize> {
-    let (name, typed) = (name.to_lowercase(), typed.trim().to_lowercase());
+    // Not the standard library's, which would bring its tables of all letters into the page.
+    let (name, typed) = (lower(name), lower(typed.trim()));
     let begins = |word: &str| {
-        let mut words = name.split(|letter: char| !letter.is_alphanumeric());
+        let mut words =
+            name.split(|letter: char| letter.is_ascii() && !letter.is_ascii_alphanumeric());
         words.any(|other| other.starts_with(word))
             || name.split(' ').any(|other| other.starts_with(word))
     };

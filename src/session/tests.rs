@@ -976,6 +976,7 @@ fn names_are_found_by_what_they_begin_with_and_by_their_words() {
     check("a step", Some(1));
     check("ken", Some(2));
     check("ken b", None);
+    assert_eq!(super::fit("Step Größe: ÄNDERN", "änd GRÖ"), Some(1));
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub(super) fn upper(text: &str) -> String {
 }
 
 /// The text in small letters.
-pub(super) fn lower(text: &str) -> String {
+pub(crate) fn lower(text: &str) -> String {
     text.chars().map(|letter| mapped(letter, &LOWER)).collect()
 }
 

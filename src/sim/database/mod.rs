@@ -60,6 +60,7 @@ pub use self::calendar::DateTime;
 pub use self::decimal::Decimal;
 pub use self::error::{SqlError, WHERE_MYSQL_DIFFERS};
 pub use self::fact::{Condition, DatabaseFact, RowFact, WriteFact, WriteKind};
+pub(crate) use self::letter_case::lower;
 pub use self::reply::SqlReply;
 pub use self::statement::{Statement, StatementKind};
 pub use self::table::{MOST_ROWS, MOST_TABLES};
