@@ -70,7 +70,7 @@ pub fn tour(desk: Desk) {
         desk,
         vec![
             stop(
-                "Press Step A. It stalled, its lease lapsed, B took the lock and wrote, and A still believes that it holds the lock: \
+                "Press Step A. A stalled, its lease lapsed, B took the lock and wrote, and A still believes that it holds the lock: \
                  this is a playground for distributed locks, in the middle of a story.",
                 On::Cursor(cursor + 1),
             ),
@@ -79,7 +79,7 @@ pub fn tour(desk: Desk) {
                 On::Why,
             ),
             stop(
-                "That is a lock without a working fence. Press Find a failing schedule: it tries every order of steps, and finds this by itself.",
+                "That is a lock without a working fence. Press Find a failing schedule: it tries every order of steps, and opens the shortest that breaks something.",
                 On::Search,
             ),
         ],
