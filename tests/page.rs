@@ -239,7 +239,7 @@ async fn what_is_broken_comes_first_and_the_counts_agree() {
     assert_eq!((broken, unclaimed), (2, 1));
     assert_eq!(broken + unclaimed + holds + untested, 12);
     let all = broken + unclaimed;
-    page.sees_words(".picture .tally", &format!("{all} broken, 1 unclaimed"));
+    page.sees_words(".picture .tally", &format!("{all} broken (1 unclaimed)"));
     page.sees_words(".picture .tally--holds", &format!("{holds} hold"));
     for (words, count) in [("hold", holds), ("not tested", untested)] {
         let button = format!("{count} {words}");

@@ -85,7 +85,7 @@ pub fn tally(desk: Desk) -> AnyView {
         let [broken, hold, untested, unclaimed] = counts.get();
         let words = match unclaimed {
             0 => " broken".to_string(),
-            count => " broken, ".to_string() + &count.to_string() + " unclaimed",
+            count => " broken (".to_string() + &count.to_string() + " unclaimed)",
         };
         let class = match broken > unclaimed {
             true => "tally tally--broken",
