@@ -37,6 +37,28 @@ pub struct Wants {
     pub purses: u32,
 }
 
+impl Wants {
+    /// Whether there is something left of a budget, the one with this number, of which so much is used; if not, more is wanted.
+    #[inline(always)]
+    pub(crate) fn grant(
+        &mut self,
+        number: usize,
+        purse: &Purse,
+        used: u32,
+        has_fault_left: bool,
+    ) -> bool {
+        if used >= purse.most {
+            self.purses |= 1 << number;
+            return false;
+        }
+        if purse.is_fault && !has_fault_left {
+            self.faults = true;
+            return false;
+        }
+        true
+    }
+}
+
 /// A world whose moves are tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Parent {
@@ -254,20 +276,10 @@ impl Explorer {
     /// Whether there is something left of a budget; what is wanted for want of it is remembered.
     #[inline]
     pub fn can_pay(&mut self, purse: usize, fields: &[u32], faults: u32) -> bool {
-        let Purse {
-            field,
-            most,
-            is_fault,
-        } = self.purses[purse];
-        if fields[field] >= most {
-            self.wants.purses |= 1 << purse;
-            return false;
-        }
-        if is_fault && faults >= self.most_faults {
-            self.wants.faults = true;
-            return false;
-        }
-        true
+        let own = &self.purses[purse];
+        let has_fault_left = faults < self.most_faults;
+        self.wants
+            .grant(purse, own, fields[own.field], has_fault_left)
     }
 
     /// The world of these fields as one whose moves are tried.

@@ -202,12 +202,9 @@ impl Filling<'_> {
             } else {
                 let strike = self.strikes[order - clients];
                 let purse = &self.purses[strike.purse];
-                if self.field(own, purse.field) >= purse.most {
-                    self.wants.purses |= 1 << strike.purse;
-                    continue;
-                }
-                if purse.is_fault && self.faults >= self.most_faults {
-                    self.wants.faults = true;
+                let used = self.field(own, purse.field);
+                let has_fault_left = self.faults < self.most_faults;
+                if !self.wants.grant(strike.purse, purse, used, has_fault_left) {
                     continue;
                 }
                 let cell = Known::strike(store, strike.column);
