@@ -29,25 +29,18 @@ pub fn warnings(text: &str, reading: &Reading) -> Vec<TextError> {
     let lines: Vec<&str> = text.lines().collect();
     let mut errors = Errors::new(&lines);
     let database = database(reading);
-    for (protocol, layout) in reading
-        .setup
-        .protocols
-        .iter()
-        .zip(&reading.layout.protocols)
-    {
-        for (step, place) in protocol.steps.iter().zip(&layout.steps) {
-            let wrong = why_never(&step.request, database.as_ref());
-            if let Some((message, offset)) = wrong.filter(|_| !expects_an_error(step)) {
-                let place = place_in(step, *place, offset, &lines);
-                errors.add::<()>(place, message, "");
-            }
-            if let Some(key) = unwatched(step, protocol, &reading.setup) {
-                let message = format!(
-                    "the client holds {} and no `watch lock` line names that key: nothing is said of its holders",
-                    quoted(&String::from_utf8_lossy(key))
-                );
-                errors.add::<()>(place_in(step, *place, 0, &lines), message, "");
-            }
+    for (protocol, step, place) in steps(reading) {
+        let wrong = why_never(&step.request, database.as_ref());
+        if let Some((message, offset)) = wrong.filter(|_| !expects_an_error(step)) {
+            let place = place_in(step, place, offset, &lines);
+            errors.add::<()>(place, message, "");
+        }
+        if let Some(key) = unwatched(step, protocol, &reading.setup) {
+            let message = format!(
+                "the client holds {} and no `watch lock` line names that key: nothing is said of its holders",
+                quoted(&String::from_utf8_lossy(key))
+            );
+            errors.add::<()>(place_in(step, place, 0, &lines), message, "");
         }
     }
     literal_variables(reading, &lines, &mut errors);
@@ -76,6 +69,16 @@ pub fn warnings(text: &str, reading: &Reading) -> Vec<TextError> {
         }
     }
     errors.finish()
+}
+
+/// Every step of every protocol, and where it stands, in the order of the text.
+fn steps(reading: &Reading) -> impl Iterator<Item = (&Protocol, &Step, Lines)> {
+    let protocols = reading.setup.protocols.iter();
+    let layouts = &reading.layout.protocols;
+    protocols.zip(layouts).flat_map(|(protocol, layout)| {
+        let places = protocol.steps.iter().zip(&layout.steps);
+        places.map(move |(step, place)| (protocol, step, *place))
+    })
 }
 
 /// Complains of variables that are sent as they are written, as they stand in quotes or within a longer word.
@@ -375,25 +378,18 @@ mod tests {
     fn what_is_coloured_as_a_variable_is_one() {
         for text in library::stories().iter().map(|story| story.text) {
             let reading = read(text).unwrap();
-            for (protocol, layout) in reading
-                .setup
-                .protocols
-                .iter()
-                .zip(&reading.layout.protocols)
-            {
-                for (step, place) in protocol.steps.iter().zip(&layout.steps) {
-                    let lines = text.lines().skip(place.first - 1).take(step.source.len());
-                    let pieces = lines.flat_map(|line| highlight::pieces(line, "protocol"));
-                    let coloured: Vec<String> = pieces
-                        .filter(|piece| piece.class == "x-var")
-                        .map(|piece| piece.text)
-                        .collect();
-                    let variables: Vec<String> = super::super::request::variables(&step.request)
-                        .iter()
-                        .map(|name| format!("{{{name}}}"))
-                        .collect();
-                    assert_eq!(coloured, variables, "{:?}", step.source);
-                }
+            for (_, step, place) in steps(&reading) {
+                let lines = text.lines().skip(place.first - 1).take(step.source.len());
+                let pieces = lines.flat_map(|line| highlight::pieces(line, "protocol"));
+                let coloured: Vec<String> = pieces
+                    .filter(|piece| piece.class == "x-var")
+                    .map(|piece| piece.text)
+                    .collect();
+                let variables: Vec<String> = super::super::request::variables(&step.request)
+                    .iter()
+                    .map(|name| format!("{{{name}}}"))
+                    .collect();
+                assert_eq!(coloured, variables, "{:?}", step.source);
             }
         }
     }
