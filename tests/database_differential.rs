@@ -119,6 +119,7 @@ fn pasted_statements_are_answered_as_mariadb_answers_them() {
         let ours = reply_of(&mut database, &step);
         let theirs = client.ask(sql).unwrap();
         check(sql, &ours, &theirs).unwrap();
+        check_heads(sql, &ours, &client).unwrap();
     }
     assert_eq!(database.tables().count(), 0, "all tables are dropped");
 }
@@ -190,6 +191,7 @@ fn compare(server: &Server, sequence: &[Step], seen: &mut Seen) -> Result<(), St
             continue;
         }
         check(&step.sql, &ours, &theirs)?;
+        check_heads(&step.sql, &ours, &client)?;
         compare_conditions(&mut client, &mut database, step, &ours)?;
         seen.compared += 1;
     }
@@ -516,6 +518,17 @@ fn check(sql: &str, ours: &SqlReply, theirs: &Answer) -> Result<(), String> {
         "{sql}\n  ours:   {}\n  theirs: {theirs:?}",
         describe(ours)
     ))
+}
+
+/// The names of the columns, which are not among the answers.
+fn check_heads(sql: &str, ours: &SqlReply, client: &Client) -> Result<(), String> {
+    match ours {
+        SqlReply::Rows { columns, .. } if *columns != client.heads => Err(format!(
+            "heads of {sql}\n  ours:   {columns:?}\n  theirs: {:?}",
+            client.heads
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn describe(reply: &SqlReply) -> String {

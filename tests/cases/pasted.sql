@@ -231,4 +231,363 @@ SELECT @before, CURRENT_USER = 'root@localhost' /* in the playground */ -- and n
 ;
 DROP TABLE IF EXISTS nope, inventory, app_lock, `jobs`;
 SHOW WARNINGS;
+
+-- Spring Integration JdbcLockRepository
+CREATE TABLE INT_LOCK  (
+	LOCK_KEY CHAR(36) NOT NULL,
+	REGION VARCHAR(100) NOT NULL,
+	CLIENT_ID CHAR(36),
+	CREATED_DATE DATETIME(6) NOT NULL,
+	EXPIRED_AFTER DATETIME(6) NOT NULL,
+	constraint INT_LOCK_PK primary key (LOCK_KEY, REGION)
+) ENGINE=InnoDB;
+SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE;
+DELETE FROM INT_LOCK WHERE REGION='DEFAULT' AND LOCK_KEY='k1' AND CLIENT_ID='c1';
+UPDATE INT_LOCK SET CLIENT_ID='c1', CREATED_DATE=TIMESTAMP '2026-01-01 10:00:00.25', EXPIRED_AFTER='2026-01-01 10:00:10.25' WHERE REGION='DEFAULT' AND LOCK_KEY='k1' AND (CLIENT_ID='c1' OR EXPIRED_AFTER<'2026-01-01 10:00:00.25');
+INSERT INTO INT_LOCK (REGION, LOCK_KEY, CLIENT_ID, CREATED_DATE, EXPIRED_AFTER) VALUES ('DEFAULT', 'k1', 'c1', '2026-01-01 10:00:00.25', '2026-01-01 10:00:10.25');
+INSERT INTO INT_LOCK (REGION, LOCK_KEY, CLIENT_ID, CREATED_DATE, EXPIRED_AFTER) VALUES ('DEFAULT', 'k1', 'c2', '2026-01-01 10:00:00.25', '2026-01-01 10:00:10.25');
+SELECT COUNT(REGION) FROM INT_LOCK WHERE REGION='DEFAULT' AND LOCK_KEY='k1' AND CLIENT_ID='c1' AND EXPIRED_AFTER>='2026-01-01 10:00:05';
+UPDATE INT_LOCK SET EXPIRED_AFTER='2026-01-01 10:00:20' WHERE REGION='DEFAULT' AND LOCK_KEY='k1' AND CLIENT_ID='c1';
+DELETE FROM INT_LOCK WHERE REGION='DEFAULT' AND EXPIRED_AFTER<'2026-01-01 10:00:30';
+SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;
+DROP TABLE INT_LOCK;
+
+-- Quartz in full
+CREATE TABLE QRTZ_TRIGGERS (
+SCHED_NAME VARCHAR(120) NOT NULL,
+TRIGGER_NAME VARCHAR(190) NOT NULL,
+TRIGGER_GROUP VARCHAR(190) NOT NULL,
+NEXT_FIRE_TIME BIGINT(13) NULL,
+PRIORITY INTEGER NULL,
+TRIGGER_STATE VARCHAR(16) NOT NULL,
+MISFIRE_INSTR SMALLINT(2) NULL,
+IS_DURABLE VARCHAR(1) NOT NULL,
+PRIMARY KEY (SCHED_NAME,TRIGGER_NAME,TRIGGER_GROUP))
+ENGINE=InnoDB;
+CREATE INDEX IDX_QRTZ_T_NFT_ST ON QRTZ_TRIGGERS(SCHED_NAME,TRIGGER_STATE,NEXT_FIRE_TIME);
+INSERT INTO QRTZ_TRIGGERS VALUES ('s', 't1', 'g', 1000, 5, 'WAITING', 0, '1'), ('s', 't2', 'g', 900, NULL, 'WAITING', -1, '1');
+SELECT TRIGGER_NAME, TRIGGER_GROUP, NEXT_FIRE_TIME, PRIORITY FROM QRTZ_TRIGGERS WHERE SCHED_NAME = 's' AND TRIGGER_STATE = 'WAITING' AND NEXT_FIRE_TIME <= 2000 AND (MISFIRE_INSTR = -1 OR (MISFIRE_INSTR != -1 AND NEXT_FIRE_TIME >= 500)) ORDER BY NEXT_FIRE_TIME ASC, PRIORITY DESC;
+UPDATE QRTZ_TRIGGERS SET TRIGGER_STATE = 'ACQUIRED' WHERE SCHED_NAME = 's' AND TRIGGER_NAME = 't1' AND TRIGGER_GROUP = 'g' AND TRIGGER_STATE = 'WAITING' AND NEXT_FIRE_TIME = 1000;
+SHOW CREATE TABLE QRTZ_TRIGGERS;
+DROP TABLE QRTZ_TRIGGERS;
+
+-- Doctrine Messenger
+CREATE TABLE messenger_messages (id BIGINT AUTO_INCREMENT NOT NULL, body LONGTEXT NOT NULL, headers LONGTEXT NOT NULL, queue_name VARCHAR(190) NOT NULL, created_at DATETIME NOT NULL COMMENT '(DC2Type:datetime_immutable)', available_at DATETIME NOT NULL COMMENT '(DC2Type:datetime_immutable)', delivered_at DATETIME DEFAULT NULL COMMENT '(DC2Type:datetime_immutable)', INDEX IDX_75EA56E0FB7336F0 (queue_name), INDEX IDX_75EA56E0E3BD61CE (available_at), INDEX IDX_75EA56E016BA31DB (delivered_at), PRIMARY KEY(id)) DEFAULT CHARACTER SET utf8mb4 COLLATE `utf8mb4_unicode_ci` ENGINE = InnoDB;
+INSERT INTO messenger_messages (body, headers, queue_name, created_at, available_at) VALUES('{}', '[]', 'default', '2026-01-01 09:00:00', '2026-01-01 09:00:00');
+START TRANSACTION;
+SELECT m.* FROM messenger_messages m WHERE (m.queue_name = 'default') AND (m.delivered_at is null OR m.delivered_at < '2026-01-01 09:00:00') AND (m.available_at <= '2026-01-01 10:00:00') ORDER BY available_at ASC LIMIT 1 FOR UPDATE;
+UPDATE messenger_messages SET delivered_at = '2026-01-01 10:00:00' WHERE id = 1;
+COMMIT;
+DELETE FROM messenger_messages WHERE delivered_at = '9999-12-31 23:59:59';
+SELECT COUNT(m.id) AS message_count FROM messenger_messages m WHERE (m.delivered_at is null OR m.delivered_at < '2026-01-01 11:00:00') LIMIT 1;
+ALTER TABLE messenger_messages DROP INDEX IDX_75EA56E0FB7336F0, ADD INDEX IDX_75EA (queue_name, available_at, delivered_at, id);
+DROP TABLE messenger_messages;
+
+-- Symfony Lock PdoStore / DoctrineDbalStore
+CREATE TABLE lock_keys (key_id VARCHAR(64) NOT NULL PRIMARY KEY, key_token VARCHAR(44) NOT NULL, key_expiration INTEGER UNSIGNED NOT NULL) COLLATE utf8mb4_general_ci, ENGINE = InnoDB;
+INSERT INTO lock_keys (key_id, key_token, key_expiration) VALUES ('id', 'tok', UNIX_TIMESTAMP(NOW(6)) + 300);
+INSERT INTO lock_keys (key_id, key_token, key_expiration) VALUES ('id', 'tok', UNIX_TIMESTAMP(NOW(6)) + 300);
+UPDATE lock_keys SET key_expiration = UNIX_TIMESTAMP(NOW(6)) + 300, key_token = 'tok2' WHERE key_id = 'id' AND (key_token = 'tok2' OR key_expiration <= UNIX_TIMESTAMP(NOW(6)));
+SELECT 1 FROM lock_keys WHERE key_id = 'id' AND key_token = 'tok' AND key_expiration > UNIX_TIMESTAMP(NOW(6));
+DELETE FROM lock_keys WHERE key_expiration < UNIX_TIMESTAMP(NOW(6)) - 1;
+SELECT * FROM lock_keys;
+DROP TABLE lock_keys;
+
+-- delayed_job
+CREATE TABLE `delayed_jobs` (`id` int(11) NOT NULL AUTO_INCREMENT, `priority` int(11) NOT NULL DEFAULT '0', `attempts` int(11) NOT NULL DEFAULT '0', `handler` text NOT NULL, `last_error` text, `run_at` datetime DEFAULT NULL, `locked_at` datetime DEFAULT NULL, `failed_at` datetime DEFAULT NULL, `locked_by` varchar(255) DEFAULT NULL, `queue` varchar(255) DEFAULT NULL, `created_at` datetime(6) DEFAULT NULL, `updated_at` datetime(6) DEFAULT NULL, PRIMARY KEY (`id`), KEY `delayed_jobs_priority` (`priority`,`run_at`)) ENGINE=InnoDB AUTO_INCREMENT=3 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
+SHOW CREATE TABLE delayed_jobs;
+INSERT INTO `delayed_jobs` (`priority`, `attempts`, `handler`, `run_at`, `created_at`, `updated_at`) VALUES (0, 0, '--- !ruby/object:X\nid: 1\n', '2026-01-01 09:59:00', '2026-01-01 09:59:00.123456', '2026-01-01 09:59:00.123456');
+UPDATE `delayed_jobs` SET `delayed_jobs`.`locked_at` = '2026-01-01 10:00:00', `delayed_jobs`.`locked_by` = 'host:a pid:1' WHERE ((run_at <= '2026-01-01 10:00:00' AND (locked_at IS NULL OR locked_at < '2026-01-01 06:00:00') OR locked_by = 'host:a pid:1') AND failed_at IS NULL) ORDER BY priority ASC, run_at ASC LIMIT 1;
+SELECT `delayed_jobs`.* FROM `delayed_jobs` WHERE `delayed_jobs`.`locked_at` = '2026-01-01 10:00:00' AND `delayed_jobs`.`locked_by` = 'host:a pid:1' AND `delayed_jobs`.`failed_at` IS NULL ORDER BY `delayed_jobs`.`id` ASC LIMIT 1;
+UPDATE `delayed_jobs` SET locked_by = null, locked_at = null WHERE `delayed_jobs`.`locked_by` = 'host:a pid:1';
+DELETE FROM `delayed_jobs` WHERE `delayed_jobs`.`id` = 3;
+DROP TABLE delayed_jobs;
+
+-- Rails: advisory locks, schema, counters
+SELECT GET_LOCK('5938249102938471', 0);
+SELECT RELEASE_LOCK('5938249102938471');
+SELECT GET_LOCK(CONCAT('app:', 'job', ':', 42), 0) AS acquired;
+SELECT IS_USED_LOCK('app:job:42') = CONNECTION_ID() AS mine, IS_FREE_LOCK('app:job:43') AS free;
+SELECT IS_USED_LOCK('nope');
+SELECT RELEASE_ALL_LOCKS();
+CREATE TABLE `schema_migrations` (`version` varchar(255) NOT NULL PRIMARY KEY);
+CREATE TABLE `ar_internal_metadata` (`key` varchar(255) NOT NULL PRIMARY KEY, `value` varchar(255), `created_at` datetime(6) NOT NULL, `updated_at` datetime(6) NOT NULL);
+INSERT INTO `schema_migrations` (version) VALUES ('20260101000000'), ('20260101000001');
+SELECT `schema_migrations`.`version` FROM `schema_migrations` ORDER BY `schema_migrations`.`version` ASC;
+CREATE TABLE `posts` (`id` bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, `comments_count` int DEFAULT 0, `title` varchar(255) DEFAULT 'x' NOT NULL, `lock_version` int);
+INSERT INTO posts (title) VALUES ('a');
+UPDATE `posts` SET `posts`.`comments_count` = COALESCE(`posts`.`comments_count`, 0) + 1 WHERE `posts`.`id` = 1;
+UPDATE `posts` SET `posts`.`title` = 'b', `posts`.`lock_version` = 1 WHERE `posts`.`id` = 1 AND `posts`.`lock_version` IS NULL;
+INSERT INTO `posts` (`id`,`title`) VALUES (1, 'c') ON DUPLICATE KEY UPDATE `title`=VALUES(`title`);
+INSERT IGNORE INTO `posts` (`id`,`title`) VALUES (1, 'c');
+SELECT `posts`.* FROM `posts` WHERE `posts`.`id` = 1 LIMIT 1 LOCK IN SHARE MODE;
+SELECT COUNT(*) FROM (SELECT 1 AS one FROM `posts` LIMIT 1) subquery_for_count;
+SELECT DISTINCT `posts`.`id` FROM `posts` ORDER BY `posts`.`id` ASC LIMIT 1 OFFSET 0;
+DROP TABLE posts, ar_internal_metadata, schema_migrations;
+
+-- sequences by LAST_INSERT_ID
+CREATE TABLE sequence (name VARCHAR(20) NOT NULL PRIMARY KEY, id INT NOT NULL);
+INSERT INTO sequence VALUES ('orders', 0);
+UPDATE sequence SET id = LAST_INSERT_ID(id + 1) WHERE name = 'orders';
+SELECT LAST_INSERT_ID();
+INSERT INTO sequence (name, id) VALUES ('orders', LAST_INSERT_ID(1)) ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id + 1);
+SELECT LAST_INSERT_ID(), @@last_insert_id, @@identity, ROW_COUNT();
+DROP TABLE sequence;
+
+-- leases and leader election
+CREATE TABLE IF NOT EXISTS leader_election (
+  anchor tinyint(3) unsigned NOT NULL,
+  master_id varchar(128) NOT NULL,
+  last_seen_active timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+  PRIMARY KEY (anchor)
+) ENGINE=InnoDB;
+INSERT IGNORE INTO leader_election (anchor, master_id, last_seen_active) VALUES (1, 'a', NOW()) ON DUPLICATE KEY UPDATE master_id = IF(last_seen_active < NOW() - INTERVAL 5 SECOND, VALUES(master_id), master_id), last_seen_active = IF(master_id = VALUES(master_id), VALUES(last_seen_active), last_seen_active);
+INSERT IGNORE INTO leader_election (anchor, master_id, last_seen_active) VALUES (1, 'b', NOW()) ON DUPLICATE KEY UPDATE master_id = IF(last_seen_active < NOW() - INTERVAL 5 SECOND, VALUES(master_id), master_id), last_seen_active = IF(master_id = VALUES(master_id), VALUES(last_seen_active), last_seen_active);
+SELECT COUNT(*) AS is_leader FROM leader_election WHERE anchor = 1 AND master_id = 'a';
+SELECT master_id, TIMESTAMPDIFF(SECOND, last_seen_active, NOW()) AS age, UNIX_TIMESTAMP(last_seen_active) AS seen FROM leader_election WHERE anchor = 1;
+SELECT MAX(master_id) FROM leader_election WHERE last_seen_active >= NOW() - INTERVAL 5 SECOND;
+SHOW CREATE TABLE leader_election;
+DROP TABLE leader_election;
+
+-- connectors
+SET character_set_results = NULL;
+SET sql_mode='STRICT_TRANS_TABLES', autocommit=1;
+SET SESSION sql_mode='ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', SESSION sql_auto_is_null = 0;
+set names utf8mb4, @a = 1;
+SET NAMES utf8mb4 COLLATE utf8mb4_unicode_ci, autocommit = 1;
+SET @@SESSION.autocommit = OFF;
+SET AUTOCOMMIT = 1;
+SET SESSION TRANSACTION READ WRITE;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;
+SELECT CAST('test plain returns' AS CHAR(60)) AS anon_1;
+SELECT CAST('test unicode returns' AS CHAR(60)) AS anon_1, CONCAT('a', 1), 1 + 1;
+SELECT 1;
+SELECT 1 FROM DUAL;
+DO 1;
+SELECT NOW(), NOW(6), CURRENT_TIMESTAMP, CURRENT_TIMESTAMP(3), LOCALTIME(), UTC_TIMESTAMP(), SYSDATE() IS NOT NULL;
+SELECT UNIX_TIMESTAMP(NOW(6)), UNIX_TIMESTAMP(NOW(3)) * 1000, FLOOR(UNIX_TIMESTAMP(NOW(3)) * 1000), ROUND(UNIX_TIMESTAMP(NOW(4)) * 1000), CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED);
+SELECT DATE_ADD(NOW(), INTERVAL 30 SECOND), DATE_SUB(NOW(6), INTERVAL 1 HOUR), NOW() + INTERVAL 1 DAY, NOW() - INTERVAL 10 MINUTE, TIMESTAMPADD(SECOND, -5, NOW(3)), DATE_ADD('2026-01-31', INTERVAL 1 MONTH), NOW() + INTERVAL 1.5 SECOND, NOW() + INTERVAL '1' SECOND;
+SELECT TIMESTAMPDIFF(MICROSECOND, NOW(), NOW(3)), TIMESTAMPDIFF(MINUTE, '2026-01-01', NOW()), TIMESTAMPDIFF(DAY, '2025-12-01', NOW()), TIMESTAMPDIFF(MONTH, '2025-11-15', NOW()), TIMESTAMPDIFF(SECOND, NOW(), NULL);
+SELECT NOW() + 0, NOW(3) + 0;
+
+-- Liquibase
+CREATE TABLE test.DATABASECHANGELOGLOCK (ID INT NOT NULL, `LOCKED` TINYINT NOT NULL, LOCKGRANTED datetime NULL, LOCKEDBY VARCHAR(255) NULL, CONSTRAINT PK_DATABASECHANGELOGLOCK PRIMARY KEY (ID));
+DELETE FROM test.DATABASECHANGELOGLOCK;
+INSERT INTO test.DATABASECHANGELOGLOCK (ID, `LOCKED`) VALUES (1, 0);
+SELECT COUNT(*) FROM test.DATABASECHANGELOGLOCK;
+SELECT `LOCKED` FROM test.DATABASECHANGELOGLOCK WHERE ID=1;
+UPDATE test.DATABASECHANGELOGLOCK SET `LOCKED` = 1, LOCKEDBY = 'host (10.0.0.1)', LOCKGRANTED = NOW() WHERE ID = 1 AND `LOCKED` = 0;
+SELECT ID,`LOCKED`,LOCKGRANTED,LOCKEDBY FROM test.DATABASECHANGELOGLOCK WHERE `LOCKED` = 1;
+UPDATE test.DATABASECHANGELOGLOCK SET `LOCKED` = 0, LOCKEDBY = NULL, LOCKGRANTED = NULL WHERE ID = 1;
+DROP TABLE test.DATABASECHANGELOGLOCK;
+
+-- Flyway, golang-migrate, Prisma, Alembic, Knex
+SELECT GET_LOCK('Flyway--1234567', 10);
+SELECT RELEASE_LOCK('Flyway--1234567');
+CREATE TABLE IF NOT EXISTS `schema_migrations` (version bigint not null primary key, dirty boolean not null);
+SELECT version, dirty FROM `schema_migrations` LIMIT 1;
+TRUNCATE `schema_migrations`;
+INSERT INTO `schema_migrations` (version, dirty) VALUES (1, TRUE);
+DROP TABLE IF EXISTS `schema_migrations` CASCADE;
+create table if not exists `knex_migrations_lock` (`index` int unsigned not null auto_increment primary key, `is_locked` int);
+update `knex_migrations_lock` set `is_locked` = 1 where `is_locked` = 0;
+insert into `knex_migrations_lock` (`is_locked`) values (0);
+update `knex_migrations_lock` set `is_locked` = 1 where `is_locked` = 0;
+select * from `knex_migrations_lock` where `is_locked` = 1 for update;
+drop table knex_migrations_lock;
+
+-- Sequelize
+CREATE TABLE IF NOT EXISTS `Jobs` (`id` INTEGER NOT NULL auto_increment , `name` VARCHAR(255) NOT NULL, `status` TINYINT, `createdAt` DATETIME NOT NULL, `updatedAt` DATETIME NOT NULL, PRIMARY KEY (`id`)) ENGINE=InnoDB;
+INSERT INTO `Jobs` (`id`,`name`,`status`,`createdAt`,`updatedAt`) VALUES (DEFAULT,'a',true,'2026-01-01 10:00:00','2026-01-01 10:00:00');
+START TRANSACTION;
+SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;
+SELECT `id`, `name`, `status`, `createdAt`, `updatedAt` FROM `Jobs` AS `Job` WHERE `Job`.`status` = true LIMIT 1 FOR UPDATE SKIP LOCKED;
+UPDATE `Jobs` SET `status`=false,`updatedAt`='2026-01-01 10:00:01' WHERE `id` = 1;
+SAVEPOINT `abc-sp-1`;
+ROLLBACK TO SAVEPOINT `abc-sp-1`;
+ROLLBACK TO `abc-sp-1`;
+RELEASE SAVEPOINT `abc-sp-1`;
+ROLLBACK TO SAVEPOINT `abc-sp-1`;
+COMMIT;
+SELECT count(*) AS `count` FROM `Jobs` AS `Job` WHERE `Job`.`name` LIKE '%a%' AND (`Job`.`status` = false OR `Job`.`status` IS NULL);
+DROP TABLE IF EXISTS `Jobs`;
+
+-- Hibernate
+create table hibernate_sequence (next_val bigint) engine=InnoDB;
+insert into hibernate_sequence values ( 1 );
+select next_val as id_val from hibernate_sequence for update;
+update hibernate_sequence set next_val= 51 where next_val=1;
+create table item (id bigint not null, version integer not null, name varchar(255), price decimal(19,2), created timestamp(6) default current_timestamp(6) on update current_timestamp(6), primary key (id)) engine=InnoDB;
+alter table item add constraint UK_name unique (name);
+insert into item (name,price,version,id) values ('a',1.5,0,1);
+select i1_0.id,i1_0.name,i1_0.price,i1_0.version from item i1_0 where i1_0.id=1 for update;
+select i1_0.id,i1_0.version from item i1_0 where i1_0.id=1 for update nowait;
+update item set name='b',price=2.50,version=1 where id=1 and version=0;
+update item set name='b',price=2.50,version=1 where id=1 and version=0;
+update item i set i.price = i.price * 1.1, i.version = i.version + 1 where i.name like 'b%';
+delete from item where id=1 and version=1;
+select * from item;
+select id, created = now(6) from item;
+insert into item (id, version, name) select id + 1, 0, concat(name, '2') from item where id = 1;
+select count(*), sum(price), avg(price), min(price), max(price) from item;
+drop table item, hibernate_sequence;
+
+-- Django
+CREATE TABLE `django_content` (`id` integer AUTO_INCREMENT NOT NULL PRIMARY KEY, `name` varchar(255) NOT NULL, `qty` integer UNSIGNED NOT NULL CHECK (`qty` >= 0), `at` datetime(6) NOT NULL);
+INSERT INTO `django_content` (`name`, `qty`, `at`) VALUES ('a', 5, '2026-01-01 10:00:00.250000');
+SAVEPOINT `s1_x1`;
+SELECT `django_content`.`id`, `django_content`.`name`, `django_content`.`qty` FROM `django_content` WHERE `django_content`.`name` = 'a' ORDER BY `django_content`.`id` ASC LIMIT 1 FOR UPDATE SKIP LOCKED;
+UPDATE `django_content` SET `qty` = (`django_content`.`qty` - 1) WHERE (`django_content`.`id` = 1 AND `django_content`.`qty` >= 1);
+UPDATE `django_content` SET `qty` = (`django_content`.`qty` - 6) WHERE `django_content`.`id` = 1;
+UPDATE `django_content` SET `qty` = CASE WHEN (`django_content`.`id` = 1) THEN 3 ELSE NULL END WHERE `django_content`.`id` IN (1, 2);
+SELECT (1) AS `a` FROM `django_content` WHERE `django_content`.`name` = 'a' LIMIT 1;
+SELECT EXISTS(SELECT 1 AS `a` FROM `django_content` WHERE `django_content`.`qty` > 1 LIMIT 1) AS x;
+SELECT COUNT(*) AS `__count` FROM `django_content`;
+SELECT COUNT(CASE WHEN `django_content`.`qty` > 1 THEN `django_content`.`id` ELSE NULL END) AS `n` FROM `django_content`;
+SET foreign_key_checks=0;
+DELETE FROM `django_content` WHERE `django_content`.`id` IN (1);
+SET foreign_key_checks=1;
+DROP TABLE `django_content` CASCADE;
+
+-- others
+SHOW VARIABLES LIKE 'innodb_lock_wait%';
+SET innodb_lock_wait_timeout = 1;
+SET SESSION innodb_lock_wait_timeout = 'x';
+SET SESSION innodb_lock_wait_timeout = 1.5;
+SET SESSION innodb_lock_wait_timeout = DEFAULT;
+SELECT @@innodb_lock_wait_timeout;
+SET SESSION TRANSACTION ISOLATION LEVEL SNAPSHOT;
+-- A table of leases, and one of jobs
+CREATE TABLE t1 (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, name VARCHAR(64) NOT NULL DEFAULT '', state TINYINT(1) NOT NULL DEFAULT '0' COMMENT 'x', PRIMARY KEY (id) USING BTREE, UNIQUE KEY uk (name) USING HASH COMMENT 'y') ENGINE=InnoDB STATS_PERSISTENT=0 AVG_ROW_LENGTH=10 STATS_AUTO_RECALC=DEFAULT STATS_SAMPLE_PAGES=5 CHECKSUM=1 DELAY_KEY_WRITE=1 PACK_KEYS=1;
+CREATE TABLE t6 (id INT PRIMARY KEY) ENGINE InnoDB, COMMENT 'x' CHARSET utf8mb4;
+CREATE TABLE locks (name VARCHAR(64) PRIMARY KEY, owner VARCHAR(64) NOT NULL, token BIGINT UNSIGNED NOT NULL DEFAULT 0, expires_at DATETIME(6) NOT NULL, created_at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6), updated_at TIMESTAMP(6) NULL DEFAULT NULL ON UPDATE CURRENT_TIMESTAMP(6), KEY expires (expires_at)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+INSERT INTO locks (name, owner, token, expires_at) VALUES ('a', 'me', 1, NOW(6) + INTERVAL 30 SECOND) ON DUPLICATE KEY UPDATE owner = IF(expires_at < NOW(6), VALUES(owner), owner), token = IF(owner = VALUES(owner), token + 1, token), expires_at = IF(owner = VALUES(owner), VALUES(expires_at), expires_at);
+INSERT INTO locks (name, owner, token, expires_at) VALUES ('a', 'you', 1, NOW(6) + INTERVAL 30 SECOND) ON DUPLICATE KEY UPDATE owner = IF(expires_at < NOW(6), VALUES(owner), owner), token = IF(owner = VALUES(owner), token + 1, token), expires_at = IF(owner = VALUES(owner), VALUES(expires_at), expires_at);
+INSERT INTO locks (name, owner, token, expires_at) VALUES ('a', 'me', 1, NOW(6) + INTERVAL 60 SECOND) ON DUPLICATE KEY UPDATE owner = IF(expires_at < NOW(6), VALUES(owner), owner), token = IF(owner = VALUES(owner), token + 1, token), expires_at = IF(owner = VALUES(owner), VALUES(expires_at), expires_at);
+SELECT ROW_COUNT();
+SELECT name, owner, token, expires_at, updated_at FROM locks;
+UPDATE locks SET expires_at = GREATEST(expires_at, NOW(6) + INTERVAL 90 SECOND) WHERE name = 'a' AND owner = 'me' AND expires_at > NOW(6);
+UPDATE locks SET owner = 'you', token = LAST_INSERT_ID(token + 1), expires_at = TIMESTAMPADD(SECOND, 30, NOW(6)) WHERE name = 'a' AND expires_at <= NOW(6);
+SELECT LAST_INSERT_ID(), ROW_COUNT();
+UPDATE locks SET token = LAST_INSERT_ID(token + 1) WHERE name = 'a';
+SELECT LAST_INSERT_ID(), ROW_COUNT();
+DELETE FROM locks WHERE name = 'a' AND owner = 'nobody' LIMIT 1;
+SELECT token INTO @token FROM locks WHERE name = 'a' FOR UPDATE;
+UPDATE locks SET token = @token + 1 WHERE name = 'a' AND token = @token;
+SELECT @token := token FROM locks WHERE name = 'a';
+REPLACE INTO locks (name, owner, expires_at) VALUES ('a', 'you', '2026-01-01 10:01:00');
+INSERT INTO locks SET name = 'b', owner = 'me', expires_at = DATE_ADD(NOW(6), INTERVAL 10 MINUTE);
+INSERT IGNORE INTO locks (name, owner, expires_at) VALUES ('b', 'you', NOW(6)), ('c', 'you', NOW(6));
+SELECT * FROM locks WHERE expires_at BETWEEN NOW(6) - INTERVAL 1 HOUR AND NOW(6) + INTERVAL 5 MINUTE ORDER BY name;
+SELECT name, TIMESTAMPDIFF(MICROSECOND, NOW(6), expires_at) / 1000000 AS ttl, expires_at > NOW() AS alive FROM locks ORDER BY expires_at DESC, name ASC LIMIT 2;
+SELECT COUNT(*) AS n, SUM(expires_at > NOW(6)) AS alive, MIN(expires_at), MAX(owner) FROM locks GROUP BY owner HAVING n > 1 ORDER BY NULL;
+SELECT l.name FROM locks AS l LEFT JOIN locks AS o ON o.owner = l.owner AND o.name <> l.name WHERE o.name IS NULL FOR UPDATE;
+SELECT name FROM locks WHERE name IN (SELECT name FROM locks WHERE owner = 'you') FOR UPDATE SKIP LOCKED;
+UPDATE locks SET owner = 'x' WHERE name = (SELECT name FROM (SELECT name FROM locks ORDER BY expires_at LIMIT 1) AS first);
+INSERT INTO locks (name, owner, expires_at) SELECT 'd', 'me', NOW(6) WHERE NOT EXISTS (SELECT 1 FROM locks WHERE name = 'd');
+INSERT INTO locks (name, owner, expires_at) SELECT * FROM (SELECT 'd', 'me', NOW(6)) AS tmp WHERE NOT EXISTS (SELECT 1 FROM locks WHERE name = 'd') LIMIT 1;
+DELETE FROM locks ORDER BY expires_at LIMIT 1;
+SELECT /*+ MAX_EXECUTION_TIME(1000) */ 1;
+CREATE TABLE locks (id INT);
+CREATE TABLE IF NOT EXISTS locks (id INT);
+ALTER TABLE locks ADD COLUMN version INT NOT NULL DEFAULT 0 AFTER token, ADD UNIQUE INDEX owner_version (owner, version);
+ALTER TABLE locks ADD COLUMN version INT;
+ALTER TABLE locks DROP PRIMARY KEY;
+ALTER TABLE locks ADD PRIMARY KEY (name);
+ALTER TABLE locks MODIFY COLUMN owner VARCHAR(100) NULL;
+SHOW CREATE TABLE locks;
+TRUNCATE TABLE locks;
+SELECT x.`n`, `x`.`n` `m` FROM (SELECT 1 n) x;
+DROP TABLE locks, t1, t6;
+CREATE TABLE jobs2 (id INT AUTO_INCREMENT PRIMARY KEY, queue VARCHAR(32) NOT NULL, run_at DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP, attempts INT UNSIGNED NOT NULL DEFAULT 0, locked_by INT NULL, INDEX pick (queue, run_at, id), CONSTRAINT one CHECK (attempts <= 25));
+INSERT INTO jobs2 (queue) VALUES ('q'), ('q'), ('p');
+SELECT LAST_INSERT_ID();
+SET @picked = NULL;
+UPDATE jobs2 SET locked_by = 7, attempts = attempts + 1, id = (@picked := id) WHERE queue = 'q' AND locked_by IS NULL ORDER BY run_at, id LIMIT 1;
+SELECT @picked;
+UPDATE jobs2 SET locked_by = 7, attempts = attempts + 1 WHERE id = LAST_INSERT_ID(2);
+SELECT * FROM jobs2 WHERE id = LAST_INSERT_ID();
+INSERT INTO jobs2 (id, queue) VALUES (1, 'z') ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id), attempts = attempts + 1;
+SELECT LAST_INSERT_ID();
+UPDATE jobs2 SET attempts = attempts - 5 WHERE id = 1;
+UPDATE jobs2 SET attempts = GREATEST(CAST(attempts AS SIGNED) - 5, 0) WHERE id = 1;
+UPDATE jobs2 SET attempts = 26 WHERE id = 1;
+SELECT queue, id FROM jobs2 GROUP BY queue;
+SELECT IF(1, 'a', 'b') LIMIT 1;
+SELECT * FROM jobs2 LIMIT 1, 1;
+SELECT * FROM jobs2 LIMIT -1;
+SELECT * FROM jobs2 LIMIT '1';
+SELECT * FROM jobs2 WHERE id = '1' AND queue = 0;
+SELECT id FROM jobs2 WHERE queue LIKE 'q%' ESCAPE '!' ORDER BY 1 DESC;
+DROP TABLE jobs2;
+
+-- Variables that take what a query finds
+CREATE TABLE v (id INT PRIMARY KEY, n INT, d DECIMAL(8,2), at DATETIME(3));
+INSERT INTO v VALUES (1, 5, 1.50, NOW(3)), (2, 6, NULL, NOW(3));
+SELECT n INTO @n FROM v WHERE id = 1 FOR UPDATE;
+SELECT @n, ROW_COUNT(), @@warning_count;
+UPDATE v SET n = @n - 1 WHERE id = 1 AND n = @n;
+SELECT n, d, at FROM v WHERE id = 1 LIMIT 1 INTO @n, @d, @at;
+SELECT @n, @d, @at, @at + 0, @at < NOW(3), @at = NOW(3);
+SELECT n FROM v WHERE id = 1 FOR UPDATE INTO @n;
+SELECT n INTO @n FROM v WHERE id = 9;
+SHOW WARNINGS;
+SELECT @n, ROW_COUNT();
+SELECT id, n INTO @a, @b FROM v ORDER BY id DESC;
+SHOW WARNINGS;
+SELECT @a, @b;
+SELECT ROW_COUNT();
+SELECT * INTO @a FROM v WHERE id = 1;
+SELECT id INTO @a, @b FROM v WHERE nope = 1;
+SELECT nope INTO @a, @b FROM v;
+SELECT 1 INTO x;
+SELECT COUNT(*), MAX(d), NULL, 'x' INTO @a, @b, @c, @e FROM v;
+SELECT @a, @b, @c, @e;
+SELECT @a := 7 INTO @b;
+SELECT @a, @b;
+SELECT id INTO @a FROM v LIMIT 0;
+SELECT DISTINCT 1 INTO @a FROM v;
+SELECT (SELECT id FROM v INTO @b);
+SET @at = NOW(3);
+SELECT @at, @at + 0;
+SELECT v.*, test.v.id, test.v.n + 1 FROM test.v ORDER BY test.v.id;
+SELECT nope.v.id FROM v;
+SELECT id FROM v WHERE nope.v.id = 1;
+DROP TABLE v;
+
+-- Databases, variables, and transactions that only read
+USE test;
+USE nope;
+CREATE TABLE nope.t (id INT);
+SHOW TABLES FROM test LIKE 'cache%';
+SHOW TABLES FROM nope;
+SELECT @@GLOBAL.autocommit, @@SESSION.autocommit, @@local.autocommit, @@global.innodb_lock_wait_timeout;
+SELECT @@global.warning_count;
+SELECT @@session.version;
+SELECT @@global.nope;
+SHOW GLOBAL VARIABLES LIKE 'innodb_lock_wait_timeout';
+SHOW VARIABLES LIKE 'foreign_key_checks';
+SHOW VARIABLES LIKE 'sql_auto_is_null';
+SET lower_case_table_names = 0;
+SET innodb_deadlock_detect = OFF;
+SET version = 1;
+SET SESSION innodb_lock_wait_timeout = 'x';
+CREATE TABLE r (id INT PRIMARY KEY);
+SET SESSION TRANSACTION READ ONLY;
+INSERT INTO r VALUES (1);
+START TRANSACTION READ WRITE;
+INSERT INTO r VALUES (1);
+COMMIT;
+SET SESSION TRANSACTION READ WRITE;
+SET TRANSACTION READ ONLY;
+BEGIN;
+INSERT INTO r VALUES (2);
+COMMIT;
+INSERT INTO r VALUES (2);
+SELECT * FROM r ORDER BY id;
+SELECT id "q", id 'p', id AS 'r' FROM r ORDER BY id COLLATE utf8mb4_general_ci;
+DROP TABLE r;
+SELECT NOW() + INTERVAL 1.5 SECOND, NOW() + INTERVAL '1' SECOND, NOW(3) + INTERVAL 0.25 SECOND, NOW() + INTERVAL 2e0 SECOND, NOW() - INTERVAL 0.5 SECOND, NOW() + INTERVAL 1.5 MINUTE, NOW() + INTERVAL -1.5 SECOND, NOW() + INTERVAL '0.001' SECOND;
+SELECT '2026-01-01 10:00:00' + INTERVAL 1.5 SECOND, '2026-01-01 10:00:00' + INTERVAL '5' SECOND, DATE_ADD('2026-01-01', INTERVAL 0.5 SECOND);
+
 DROP TABLE accounts, QRTZ_LOCKS, cache_locks, scheduled_tasks, shedlock, solid_queue_ready_executions;

@@ -186,6 +186,7 @@ impl Server {
             stream,
             buffer: Vec::new(),
             sequence: 0,
+            heads: Vec::new(),
         };
         client.greet(database, found_rows)?;
         Ok(client)
@@ -205,6 +206,9 @@ pub struct Client {
     stream: TcpStream,
     buffer: Vec<u8>,
     sequence: u8,
+    /// The heads of the columns of the last rows.
+    #[allow(dead_code)]
+    pub heads: Vec<String>,
 }
 
 // Capabilities.
@@ -326,8 +330,13 @@ impl Client {
                 }))
             }
             columns => {
+                self.heads.clear();
                 for _ in 0..columns {
-                    self.packet()?;
+                    let packet = self.packet()?;
+                    let mut at = Cursor(&packet);
+                    // Behind catalogue, database, and the table's two names.
+                    let head = (0..5).filter_map(|_| at.text()).last();
+                    self.heads.push(head.unwrap_or_default());
                 }
                 self.packet()?;
                 let mut rows = Vec::new();

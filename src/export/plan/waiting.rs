@@ -316,9 +316,9 @@ fn is_lock_wait_timeout(answer: &Answer) -> bool {
 
 /// Where a wait for a lock lasts until its time is over, that time is made short.
 fn times_out_soon<'a>(request: &Request, answer: Option<&Answer>) -> Option<Move<'a>> {
-    use StatementKind::{Delete, Insert, Replace, Select, Update};
+    use StatementKind::{Delete, Insert, Replace, Select, SelectInto, Update};
     let is_of_rows = matches!(request, Request::Database(Ok(statement))
-        if matches!(statement.kind(), Select | Insert | Replace | Update | Delete));
+        if matches!(statement.kind(), Select | SelectInto | Insert | Replace | Update | Delete));
     let variable = match is_of_rows {
         true => "innodb_lock_wait_timeout",
         false => "lock_wait_timeout",

@@ -92,6 +92,7 @@ impl Run<'_> {
             table: &fresh,
             alias: &next.definition.name,
             inserted: None,
+            new: None,
             ignore: false,
             row: number,
         };

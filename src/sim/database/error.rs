@@ -65,6 +65,7 @@ pub const WHERE_MYSQL_DIFFERS: &[(u16, u16, &str)] = &[
         "SQLSTATE HY000 and the bare column name; MariaDB says 22007 and names table and database",
     ),
     (1690, 1690, "the expression stands in parentheses"),
+    (1792, 1792, "ends with a full stop"),
     (
         3058,
         1213,
@@ -187,6 +188,7 @@ fn join(text: &str, arguments: &[&str]) -> String {
 
 errors! {
     null_in(column) = 1048 "23000" "Column '%' cannot be null";
+    unknown_database(name) = 1049 "42000" "Unknown database '%'";
     table_exists(table) = 1050 "42S01" "Table '%' already exists";
     unknown_table(table) = 1051 "42S02" "Unknown table '%'";
     ambiguous(column, clause) = 1052 "23000" "Column '%' in % is ambiguous";
@@ -212,11 +214,17 @@ errors! {
     text_key(column) = 1170 "42000" "BLOB/TEXT column '%' used in key specification without a key length";
     primary_null() = 1171 "42000" "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead";
     unknown_system_variable(name) = 1193 "HY000" "Unknown system variable '%'";
+    several_found() = 1172 "42000" "Result consisted of more than one row";
     lock_wait_timeout() = 1205 "HY000" "Lock wait timeout exceeded; try restarting transaction";
     wrong_arguments(name) = 1210 "HY000" "Incorrect arguments to %";
     deadlock() = 1213 "40001" "Deadlock found when trying to get lock; try restarting transaction";
+    different_columns() = 1222 "21000" "The used SELECT statements have a different number of columns";
+    set_global(name) = 1229 "HY000" "Variable '%' is a GLOBAL variable and should be set with SET GLOBAL";
     wrong_value_for_variable(name, value) = 1231 "42000" "Variable '%' can't be set to the value of '%'";
+    wrong_type_for_variable(name) = 1232 "42000" "Incorrect argument type to variable '%'";
+    limit_in_subquery() = 1235 "42000" "This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'";
     not_supported(what) = 1235 "42000" "The playground doesn't support '%'";
+    wrong_scope(name, scope) = 1238 "HY000" "Variable '%' is a % variable";
     out_of_range_column(column, row) = 1264 "22003" "Out of range value for column '%' at row %";
     truncated_column(column, row) = 1265 "01000" "Data truncated for column '%' at row %";
     truncated_value(kind, value) = 1292 "22007" "Truncated incorrect % value: '%'";
@@ -224,10 +232,14 @@ errors! {
     no_savepoint(name) = 1305 "42000" "SAVEPOINT % does not exist";
     no_function(name) = 1305 "42000" "FUNCTION test.% does not exist";
     text_too_long(what, most) = 1301 "HY000" "Result of %() was larger than max_allowed_packet (%) - truncated";
+    undeclared_variable(name) = 1327 "42000" "Undeclared variable: %";
+    nothing_found() = 1329 "02000" "No data - zero rows fetched, selected, or processed";
+    view_columns() = 1353 "HY000" "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
     no_default(column) = 1364 "HY000" "Field '%' doesn't have a default value";
     division_by_zero() = 1365 "22012" "Division by 0";
     incorrect_value(kind, value, column, row) = 1366 "HY000" "Incorrect % value: '%' for column '%' at row %";
     too_long(column, row) = 1406 "22001" "Data too long for column '%' at row %";
+    too_big_precision(digits, name) = 1426 "42000" "Too-big precision % specified for '%'. Maximum is 6.";
     bad_scale(column) = 1427 "42000" "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%').";
     stack_overrun(most) = 1436 "HY000" "Thread stack overrun: an expression nests deeper than %";
     parameter_count(name) = 1582 "42000" "Incorrect parameter count in the call to native function '%'";
@@ -235,14 +247,19 @@ errors! {
     read_only_transaction() = 1792 "25006" "Cannot execute statement in a READ ONLY transaction.";
     transaction_characteristics() = 1568 "25001" "Transaction characteristics can't be changed while a transaction is in progress";
     out_of_sync() = 2014 "HY000" "Commands out of sync; you can't run this command now";
+    wrong_lock_name(name) = 3057 "42000" "Incorrect user-level lock name '%'.";
     user_lock_deadlock() = 3058 "HY000" "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     nowait() = 3572 "HY000" "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     check_violated(name) = 3819 "HY000" "Check constraint '%' is violated.";
+    several_into() = 3953 "HY000" "Multiple INTO clauses in one query block.";
+    misplaced_into() = 3954 "HY000" "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.";
+    inner_into() = 3962 "HY000" "The INTO clause is deprecated inside query blocks of query expressions and will be removed in a future release. Please move the INTO clause to the end of statement instead.";
     checked_column(check, column) = 3959 "HY000" "Check constraint '%' uses column '%', hence column cannot be dropped or renamed.";
     table_full(table) = 1114 "HY000" "The table '%' is full";
     too_many_tables(most) = 1030 "HY000" "Got error 168 from storage engine: this database holds at most % tables";
     too_many_rows(most) = 1104 "42000" "The SELECT would examine more than % rows; check your WHERE";
     statement_too_long(most) = 1153 "08S01" "Got a packet bigger than 'max_allowed_packet' bytes (%)";
+    reads_what_it_writes(table) = 1093 "HY000" "You can't specify target table '%' for update in FROM clause";
     no_tables_used() = 1096 "HY000" "No tables used";
     not_in_group_by(number, place, column) = 1055 "42000" "Expression #% of % is not in GROUP BY clause and contains nonaggregated column '%' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by";
     mixed_groups(number, place, column) = 1140 "42000" "In aggregated query without GROUP BY, expression #% of % contains nonaggregated column '%'; this is incompatible with sql_mode=only_full_group_by";

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use super::ConnectionId;
 use super::arithmetic;
-use super::calendar::DateTime;
+use super::calendar::{DateTime, SECOND, Unit};
 use super::collation;
 use super::error::{self, Conditions, Level, Outcome, SqlError};
 use super::function;
@@ -316,6 +316,13 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
                 evaluate(scope, &operands[0])?,
                 evaluate(scope, &operands[1])?,
             );
+            // Seconds alone may have a fraction.
+            let fraction = match &amount {
+                _ if !matches!(unit, Unit::Fixed(SECOND)) => 0,
+                Value::Decimal(decimal) => decimal.scale().min(6),
+                Value::Text(_) | Value::Double(_) => 6,
+                _ => 0,
+            };
             let Some((amount, _)) = amount.number() else {
                 return Ok(Value::Null);
             };
@@ -329,13 +336,27 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
                 scope.context.lossy(SqlError::new(1292, "22007", error))?;
                 return Ok(Value::Null);
             }
-            let amount = i64::try_from(amount.to_whole()).unwrap_or(i64::MAX);
+            let (amount, unit) = match fraction {
+                0 => (i64::try_from(amount.to_whole()).unwrap_or(i64::MAX), *unit),
+                _ => (
+                    (amount.to_f64() * SECOND as f64).round() as i64,
+                    Unit::Fixed(1),
+                ),
+            };
             let amount = if *minus {
                 amount.checked_neg()
             } else {
                 Some(amount)
             };
-            match amount.and_then(|amount| time.plus(amount, *unit)) {
+            let moved = amount.and_then(|amount| time.plus(amount, unit));
+            let moved = moved.map(|moved| match fraction {
+                0 => moved,
+                _ => DateTime {
+                    digits: time.digits.max(fraction),
+                    ..moved
+                },
+            });
+            match moved {
                 Some(moved) if text => {
                     // Days on a day give a day.
                     let days = given <= "0000-00-00".len() && unit.is_days();
@@ -392,6 +413,11 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
 impl Effects {
     /// Sets a user variable.
     pub(super) fn assign(&mut self, name: &str, value: Value) {
+        // A variable holds numbers and strings; a time becomes one.
+        let value = match value {
+            Value::DateTime(_) => value.to_string().into(),
+            other => other,
+        };
         match self
             .variables
             .binary_search_by(|(known, _)| known.as_str().cmp(name))

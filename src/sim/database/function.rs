@@ -138,7 +138,7 @@ const FUNCTIONS: &[(&str, Function, usize, usize)] = &[
 
 /// Functions that MySQL has and this database does not; randomness and the wall clock are among
 /// them on purpose.
-const MYSQLS: &str = " ACOS ADDTIME ASCII ASIN ATAN AVG BENCHMARK BIN BIT_AND BIT_COUNT BIT_OR BIT_XOR CHAR CHARSET COERCIBILITY COLLATION CONV CONVERT_TZ COS COT CRC32 CURDATE CURRENT_DATE CURRENT_TIME CURTIME DATE DATEDIFF DATE_FORMAT DAY DAYNAME DAYOFMONTH DAYOFWEEK DAYOFYEAR DEGREES ELT EXP EXPORT_SET EXTRACT FIELD FIND_IN_SET FORMAT FOUND_ROWS FROM_BASE64 FROM_DAYS GROUP_CONCAT HEX HOUR INET_ATON INET_NTOA INSERT INTERVAL JSON_ARRAY JSON_EXTRACT JSON_OBJECT JSON_SET LAST_DAY LN LOG LOG10 LOG2 LOAD_FILE MAKEDATE MAKE_SET MD5 MICROSECOND MINUTE MONTH MONTHNAME OCT ORD PERIOD_ADD PI POSITION POW POWER QUARTER QUOTE RADIANS RAND RANDOM_BYTES RANK REGEXP_LIKE REGEXP_REPLACE REVERSE ROW_NUMBER SEC_TO_TIME SECOND SHA SHA1 SHA2 SIN SLEEP SOUNDEX SPACE SQRT STD STDDEV STR_TO_DATE SUBTIME TAN TIME TIMEDIFF TIMESTAMP TIME_FORMAT TIME_TO_SEC TO_BASE64 TO_DAYS UNHEX UUID UUID_SHORT VARIANCE WEEK WEEKDAY YEAR ";
+const MYSQLS: &str = " ACOS ADDTIME AES_DECRYPT AES_ENCRYPT ANY_VALUE ASCII ASIN ATAN ATAN2 AVG BENCHMARK BIN BIN_TO_UUID BIT_AND BIT_COUNT BIT_LENGTH BIT_OR BIT_XOR CHAR CHARSET COERCIBILITY COLLATION COMPRESS CONV CONVERT_TZ COS COT CRC32 CUME_DIST CURDATE CURRENT_DATE CURRENT_ROLE CURRENT_TIME CURTIME DATE DATEDIFF DATE_FORMAT DAY DAYNAME DAYOFMONTH DAYOFWEEK DAYOFYEAR DEGREES DENSE_RANK ELT EXP EXPORT_SET EXTRACT EXTRACTVALUE FIELD FIND_IN_SET FIRST_VALUE FORMAT FORMAT_BYTES FOUND_ROWS FROM_BASE64 FROM_DAYS GET_FORMAT GROUPING GROUP_CONCAT HEX HOUR INET6_ATON INET6_NTOA INET_ATON INET_NTOA INSERT INTERVAL IS_IPV4 IS_IPV6 IS_UUID LAG LAST_DAY LAST_VALUE LEAD LN LOAD_FILE LOG LOG10 LOG2 MAKEDATE MAKETIME MAKE_SET MD5 MICROSECOND MINUTE MONTH MONTHNAME NAME_CONST NTH_VALUE NTILE OCT ORD PERCENT_RANK PERIOD_ADD PERIOD_DIFF PI POSITION POW POWER PS_CURRENT_THREAD_ID PS_THREAD_ID QUARTER QUOTE RADIANS RAND RANDOM_BYTES RANK REGEXP_INSTR REGEXP_LIKE REGEXP_REPLACE REGEXP_SUBSTR REVERSE ROW_NUMBER SECOND SEC_TO_TIME SHA SHA1 SHA2 SIN SLEEP SOUNDEX SOURCE_POS_WAIT SPACE SQRT STATEMENT_DIGEST STD STDDEV STDDEV_POP STDDEV_SAMP STR_TO_DATE SUBTIME TAN TIME TIMEDIFF TIMESTAMP TIME_FORMAT TIME_TO_SEC TO_BASE64 TO_DAYS TO_SECONDS UNCOMPRESS UNHEX UPDATEXML UTC_DATE UTC_TIME UUID UUID_SHORT UUID_TO_BIN VARIANCE VAR_POP VAR_SAMP WAIT_FOR_EXECUTED_GTID_SET WEEK WEEKDAY WEEKOFYEAR WEIGHT_STRING YEAR YEARWEEK ";
 
 /// The function so named, in capitals, with its fewest and most arguments.
 pub(super) fn named(name: &str) -> Option<(Function, usize, usize)> {
@@ -148,7 +148,9 @@ pub(super) fn named(name: &str) -> Option<(Function, usize, usize)> {
 
 /// Whether MySQL has a function so named that this database lacks.
 pub(super) fn is_mysqls(name: &str) -> bool {
-    MYSQLS.contains(&format!(" {name} "))
+    name.starts_with("JSON_")
+        || name.starts_with("ST_")
+        || MYSQLS.contains(&[" ", name, " "].concat())
 }
 
 /// The name as messages print it.
@@ -213,6 +215,9 @@ pub(super) fn call(
                     | Function::IsNull
                     | Function::LastInsertId
                     | Function::GetLock
+                    | Function::IsFreeLock
+                    | Function::IsUsedLock
+                    | Function::ReleaseLock
             );
             let mut values = Vec::with_capacity(arguments.len());
             for argument in arguments {
@@ -437,10 +442,12 @@ fn unix_timestamp(scope: &Scope<'_>, values: &[Value]) -> Outcome<Value> {
     let Some(time) = time_of(scope, value)? else {
         return Ok(Value::Null);
     };
+    // What is before 1970 is out of range, and 0.
+    let micros = time.micros.max(0);
     if time.digits == 0 {
-        return Ok(Value::Integer(time.micros.div_euclid(SECOND)));
+        return Ok(Value::Integer(micros / SECOND));
     }
-    let number = super::decimal::Decimal::new(time.micros.into(), 6).truncated(time.digits);
+    let number = super::decimal::Decimal::new(micros.into(), 6).truncated(time.digits);
     Ok(Value::Decimal(number))
 }
 
@@ -627,12 +634,7 @@ fn named_lock(scope: &Scope<'_>, function: Function, values: &[Value]) -> Outcom
     }
     let name = letter_case::lower(&values[0].text());
     if values[0].is_null() || name.is_empty() || name.chars().count() > lock::MOST_NAME {
-        return Err(error::SqlError::new(
-            3057,
-            "42000",
-            format!("Incorrect user-level lock name '{name}'."),
-        )
-        .into());
+        return Err(error::wrong_lock_name(&values[0].to_string()).into());
     }
     let found = effects.named.iter().position(|lock| lock.name == name);
     let owner = found.map(|at| effects.named[at].owner);

@@ -118,6 +118,11 @@ impl<'a> Parser<'a> {
         self.is_word_at(0, word)
     }
 
+    /// Whether the next word is one of these, separated by spaces.
+    pub(super) fn is_one_of(&self, words: &str) -> bool {
+        words.split(' ').any(|word| self.is_word(word))
+    }
+
     pub(super) fn accept(&mut self, word: &str) -> bool {
         let found = self.is_word(word);
         self.at += usize::from(found);
@@ -203,7 +208,7 @@ impl<'a> Parser<'a> {
     pub(super) fn any_word(&mut self) -> String {
         let token = self.advance();
         let text = self.text(token);
-        if token.kind == Kind::Quoted {
+        if matches!(token.kind, Kind::Quoted | Kind::Text) {
             lexer::unquoted(text)
         } else {
             text.to_string()
@@ -216,10 +221,33 @@ impl<'a> Parser<'a> {
         if !self.accept_symbol(".") {
             return Ok(name);
         }
-        if name.eq_ignore_ascii_case(error::DATABASE_NAME) {
-            return self.name();
+        self.check_database(&name)?;
+        match self.peek().kind {
+            Kind::Word | Kind::Quoted => Ok(self.any_word()),
+            _ => self.fail(),
         }
-        self.unsupported(&format!("databases other than test: {name}"))
+    }
+
+    /// Whether the database is the one that there is; those that MySQL keeps for itself are refused otherwise than unknown ones.
+    fn check_database(&self, name: &str) -> Parsed<()> {
+        let lower = name.to_ascii_lowercase();
+        let mysqls = ["information_schema", "performance_schema", "mysql", "sys"];
+        if name == error::DATABASE_NAME {
+            Ok(())
+        } else if mysqls.contains(&lower.as_str()) {
+            self.unsupported(&format!("databases other than test: {name}"))
+        } else {
+            Err(error::unknown_database(name))
+        }
+    }
+
+    /// The database that may be named behind SHOW.
+    fn of_database(&mut self) -> Parsed<()> {
+        if self.accept("FROM") || self.accept("IN") {
+            let name = self.name()?;
+            self.check_database(&name)?;
+        }
+        Ok(())
     }
 
     pub(super) fn whole_number(&mut self) -> Parsed<u64> {
@@ -294,7 +322,7 @@ impl<'a> Parser<'a> {
                 self.accept("WORK");
                 Ok(Command::Begin {
                     snapshot: false,
-                    read_only: false,
+                    read_only: None,
                 })
             }
             "START" => self.start_transaction(),
@@ -308,9 +336,10 @@ impl<'a> Parser<'a> {
             "SET" => self.set(),
             "DO" => Ok(Command::Do(self.list(&mut Self::expression)?)),
             "SHOW" => self.show(),
-            "DESCRIBE" | "DESC" => Ok(Command::Describe(self.table_name()?)),
+            "DESCRIBE" | "DESC" | "EXPLAIN" => self.describe(),
             "USE" => {
-                self.name()?;
+                let name = self.name()?;
+                self.check_database(&name)?;
                 Ok(Command::Use)
             }
             "ALTER" | "LOCK" | "UNLOCK" | "FLUSH" | "RENAME" | "LOAD" | "RESET" | "CHANGE"
@@ -318,7 +347,7 @@ impl<'a> Parser<'a> {
             _ => {
                 self.at -= 1;
                 self.refuse(
-                    "ANALYZE BINLOG CACHE CALL CHECKSUM CLONE DEALLOCATE EXECUTE EXPLAIN GRANT HANDLER HELP IMPORT KILL OPTIMIZE \
+                    "ANALYZE BINLOG CACHE CALL CHECKSUM CLONE DEALLOCATE EXECUTE GRANT HANDLER HELP IMPORT KILL OPTIMIZE \
                      PREPARE REPAIR RESIGNAL RESTART REVOKE SHUTDOWN SIGNAL TABLE UNINSTALL VALUES WITH XA",
                 )?;
                 self.fail()
@@ -350,15 +379,20 @@ impl<'a> Parser<'a> {
     }
 
     fn start_transaction(&mut self) -> Parsed<Command> {
+        if self.is_one_of("REPLICA SLAVE GROUP_REPLICATION") {
+            return self.refuse_kind();
+        }
         self.expect("TRANSACTION")?;
-        let (mut snapshot, mut read_only) = (false, false);
+        let (mut snapshot, mut read_only) = (false, None);
         if self.peek().kind == Kind::Word {
             loop {
                 if self.accept_all("WITH CONSISTENT SNAPSHOT") {
                     snapshot = true;
                 } else if self.accept_all("READ ONLY") {
-                    read_only = true;
-                } else if !self.accept_all("READ WRITE") {
+                    read_only = Some(true);
+                } else if self.accept_all("READ WRITE") {
+                    read_only = Some(false);
+                } else {
                     return self.fail();
                 }
                 if !self.accept_symbol(",") {
@@ -377,6 +411,7 @@ impl<'a> Parser<'a> {
             let change = Change::DropIndex(self.name()?);
             self.expect("ON")?;
             let table = self.table_name()?;
+            self.refuse("ALGORITHM LOCK")?;
             return Ok(Command::AlterTable(table, vec![change]));
         }
         if !(self.accept("TABLE") || self.accept("TABLES")) {
@@ -391,20 +426,42 @@ impl<'a> Parser<'a> {
         Ok(Command::DropTable { if_exists, tables })
     }
 
+    /// DESCRIBE of a table, or of some of its columns. Of a statement it tells the optimizer's plan, and there is none.
+    fn describe(&mut self) -> Parsed<Command> {
+        let planned = "SELECT INSERT REPLACE UPDATE DELETE TABLE WITH ANALYZE FOR INTO";
+        if self.is_one_of(planned) || self.is_symbol("(") || self.is_symbol_at(1, "=") {
+            return self.unsupported("EXPLAIN");
+        }
+        let table = self.table_name()?;
+        let columns = match self.peek().kind {
+            Kind::Text => self.quoted_text()?,
+            Kind::Word | Kind::Quoted => self.name()?,
+            _ => "%".into(),
+        };
+        Ok(Command::Describe(table, columns))
+    }
+
     fn show(&mut self) -> Parsed<Command> {
         if self.accept("TABLES") {
+            self.of_database()?;
             return Ok(Command::ShowTables(self.pattern()?));
         }
-        let _ = self.is_word_at(1, "VARIABLES") && (self.accept("SESSION") || self.accept("LOCAL"));
-        if self.accept("VARIABLES") {
-            return Ok(Command::ShowVariables(self.pattern()?));
+        let mut global = false;
+        if self.is_word_at(1, "VARIABLES") {
+            global = self.accept("GLOBAL");
+            let _ = self.accept("SESSION") || self.accept("LOCAL");
         }
-        if ["INDEX", "INDEXES", "KEYS"]
-            .iter()
-            .any(|word| self.accept(word))
-        {
-            let _ = self.accept("FROM") || self.accept("IN");
-            return Ok(Command::ShowIndex(self.table_name()?));
+        if self.accept("VARIABLES") {
+            let pattern = self.pattern()?;
+            return Ok(Command::ShowVariables { global, pattern });
+        }
+        if self.is_one_of("INDEX INDEXES KEYS") {
+            self.at += 1;
+            let table = self.shown_table()?;
+            if self.is_word("WHERE") {
+                return self.unsupported("SHOW with WHERE");
+            }
+            return Ok(Command::ShowIndex(table));
         }
         let count = self.is_word("COUNT") && self.is_symbol_at(1, "(");
         if count {
@@ -415,15 +472,27 @@ impl<'a> Parser<'a> {
         let errors = self.is_word("ERRORS");
         if errors || self.is_word("WARNINGS") {
             self.at += 1;
+            self.refuse("LIMIT")?;
             return Ok(Command::ShowConditions { errors, count });
         }
         if self.accept_all("CREATE TABLE") {
             return Ok(Command::ShowCreate(self.table_name()?));
         }
-        if self.accept_all("COLUMNS FROM") || self.accept_all("FIELDS FROM") {
-            return Ok(Command::Describe(self.table_name()?));
+        if self.accept("COLUMNS") || self.accept("FIELDS") {
+            let table = self.shown_table()?;
+            return Ok(Command::Describe(table, self.pattern()?));
         }
         self.refuse_kind()
+    }
+
+    /// `FROM t`, `FROM t FROM test`
+    fn shown_table(&mut self) -> Parsed<String> {
+        if !(self.accept("FROM") || self.accept("IN")) {
+            return self.fail();
+        }
+        let table = self.table_name()?;
+        self.of_database()?;
+        Ok(table)
     }
 
     /// LIKE behind SHOW; what is shown has to be like `%` without it.
@@ -434,11 +503,14 @@ impl<'a> Parser<'a> {
         if !self.accept("LIKE") {
             return Ok("%".into());
         }
-        if self.peek().kind != Kind::Text {
-            return self.fail();
+        self.quoted_text()
+    }
+
+    pub(super) fn quoted_text(&mut self) -> Parsed<String> {
+        match self.peek().kind {
+            Kind::Text => Ok(self.any_word()),
+            _ => self.fail(),
         }
-        let token = self.advance();
-        Ok(lexer::unquoted(self.text(token)))
     }
 
     fn isolation(&mut self) -> Parsed<Isolation> {
@@ -457,27 +529,9 @@ impl<'a> Parser<'a> {
     }
 
     fn set(&mut self) -> Parsed<Command> {
-        if self.accept("NAMES") || self.accept_all("CHARACTER SET") || self.accept("CHARSET") {
-            self.advance();
-            if self.accept("COLLATE") {
-                self.collation()?;
-            }
-            return Ok(Command::Set(vec![Setting::Nothing]));
-        }
         let place = self.place();
         let session = self.accept("SESSION") || self.accept("LOCAL");
-        if [
-            "GLOBAL",
-            "PERSIST",
-            "PERSIST_ONLY",
-            "PASSWORD",
-            "ROLE",
-            "DEFAULT",
-            "RESOURCE",
-        ]
-        .iter()
-        .any(|word| self.is_word(word))
-        {
+        if self.is_one_of("GLOBAL PERSIST PERSIST_ONLY PASSWORD ROLE DEFAULT RESOURCE") {
             return self.refuse_kind();
         }
         if self.accept("TRANSACTION") {
@@ -506,6 +560,9 @@ impl<'a> Parser<'a> {
     }
 
     fn setting(&mut self) -> Parsed<Setting> {
+        if self.accept("NAMES") || self.accept_all("CHARACTER SET") || self.accept("CHARSET") {
+            return self.names();
+        }
         let token = self.peek();
         if token.kind == Kind::UserVariable {
             self.advance();
@@ -515,7 +572,11 @@ impl<'a> Parser<'a> {
         }
         let name = if token.kind == Kind::SystemVariable {
             self.at += 1;
-            system_variable(self.text(token))
+            let name = system_variable(self.text(token));
+            if name.starts_with("global.") || name.starts_with("persist") {
+                return self.unsupported("SET GLOBAL");
+            }
+            name.trim_start_matches("session.").to_string()
         } else {
             let _ = self.accept("SESSION") || self.accept("LOCAL");
             self.name()?.to_ascii_lowercase()
@@ -524,11 +585,7 @@ impl<'a> Parser<'a> {
         // ON, OFF and the names of levels are words here.
         let token = self.peek();
         let bare = token.kind == Kind::Word && !self.is_symbol_at(1, "(");
-        if bare
-            && !["NULL", "TRUE", "FALSE", "NOT", "CASE"]
-                .iter()
-                .any(|word| self.is_word(word))
-        {
+        if bare && !self.is_one_of("NULL TRUE FALSE NOT CASE") {
             self.at += 1;
             let word = if self.text(token).eq_ignore_ascii_case("default") {
                 "DEFAULT"
@@ -538,6 +595,21 @@ impl<'a> Parser<'a> {
             return Ok(Setting::System(name, Expression::Literal(word.into())));
         }
         Ok(Setting::System(name, self.expression()?))
+    }
+
+    /// What stands behind SET NAMES; all text is utf8mb4.
+    fn names(&mut self) -> Parsed<Setting> {
+        if !matches!(self.peek().kind, Kind::Word | Kind::Quoted | Kind::Text) {
+            return self.fail();
+        }
+        let name = self.any_word().to_ascii_lowercase();
+        if !name.starts_with("utf8") && name != "default" {
+            return self.unsupported(&["SET NAMES ", &name].concat());
+        }
+        if self.accept("COLLATE") {
+            self.collation()?;
+        }
+        Ok(Setting::Nothing)
     }
 
     fn assignment_sign(&mut self) -> Parsed<()> {
@@ -555,6 +627,7 @@ impl<'a> Parser<'a> {
     }
 
     fn select_inner(&mut self) -> Parsed<Select> {
+        let whole = self.at == 0;
         self.expect("SELECT")?;
         let mut select = Select::default();
         if self.accept("DISTINCT") || self.accept("DISTINCTROW") {
@@ -566,6 +639,11 @@ impl<'a> Parser<'a> {
             "HIGH_PRIORITY STRAIGHT_JOIN SQL_NO_CACHE SQL_CALC_FOUND_ROWS SQL_SMALL_RESULT SQL_BIG_RESULT SQL_BUFFER_RESULT",
         )?;
         select.items = self.list(&mut Self::item)?;
+        let into = self.is_word("INTO");
+        if into && !whole {
+            return Err(error::misplaced_into());
+        }
+        self.variables_behind_into(&mut select)?;
         if self.accept("FROM") {
             if !self.accept("DUAL") {
                 select.from = self.from()?;
@@ -585,21 +663,53 @@ impl<'a> Parser<'a> {
         }
         select.order = self.order()?;
         select.limit = self.limit(true)?;
+        if whole {
+            select.inner_into = self.variables_behind_into(&mut select)?;
+        }
         select.locking = self.locking(&select.from)?;
+        select.inner_into &= select.locking.is_some();
+        if whole {
+            self.variables_behind_into(&mut select)?;
+        }
         let derives = select.from.iter().any(|from| from.query.is_some());
         if derives && select.locking.is_some() {
             return self.unsupported("FOR UPDATE and FOR SHARE of a derived table");
         }
-        self.refuse("UNION INTERSECT EXCEPT INTO WINDOW PROCEDURE")?;
+        self.refuse("UNION INTERSECT EXCEPT WINDOW PROCEDURE")?;
         Ok(select)
+    }
+
+    /// INTO with its variables, if it stands here.
+    fn variables_behind_into(&mut self, select: &mut Select) -> Parsed<bool> {
+        if !self.is_word("INTO") {
+            return Ok(false);
+        }
+        if self.is_word_at(1, "OUTFILE") || self.is_word_at(1, "DUMPFILE") {
+            return self.unsupported("INTO");
+        }
+        self.at += 1;
+        if !select.into.is_empty() {
+            return Err(error::several_into());
+        }
+        select.into = self.list(&mut |parser| match parser.peek().kind {
+            Kind::UserVariable => Ok(parser.any_word()[1..].to_ascii_lowercase()),
+            _ => Err(error::undeclared_variable(&parser.name()?)),
+        })?;
+        Ok(true)
     }
 
     fn item(&mut self) -> Parsed<Item> {
         if self.accept_symbol("*") {
             return Ok(Item::All(None));
         }
-        if self.is_name() && self.is_symbol_at(1, ".") && self.is_symbol_at(2, "*") {
-            let table = self.name()?;
+        let qualified = self.is_word(error::DATABASE_NAME)
+            && self.is_symbol_at(1, ".")
+            && self.is_symbol_at(3, ".");
+        let ahead = if qualified { 2 } else { 0 };
+        if self.is_name() && self.is_symbol_at(ahead + 1, ".") && self.is_symbol_at(ahead + 2, "*")
+        {
+            self.at += ahead;
+            let table = self.any_word();
             self.at += 2;
             return Ok(Item::All(Some(table)));
         }
@@ -610,7 +720,7 @@ impl<'a> Parser<'a> {
         let name = match (alias, &expression) {
             (Some(alias), _) => alias,
             (None, Expression::Column { name, .. }) => name.clone(),
-            (None, Expression::Literal(super::Value::Text(text))) => text.to_string(),
+            (None, Expression::Literal(super::Value::Text(text))) => text.trim_start().to_string(),
             (None, _) => self.source.get(start..end).unwrap_or("").to_string(),
         };
         Ok(Item::One { expression, name })
@@ -618,21 +728,12 @@ impl<'a> Parser<'a> {
 
     fn alias(&mut self) -> Parsed<Option<String>> {
         if self.accept("AS") {
-            if self.peek().kind == Kind::Text {
-                let token = self.advance();
-                return Ok(Some(lexer::unquoted(self.text(token))));
-            }
-            return Ok(Some(self.name()?));
+            return match self.peek().kind {
+                Kind::Text => Ok(Some(self.any_word())),
+                _ => Ok(Some(self.name()?)),
+            };
         }
-        if self.peek().kind == Kind::Text {
-            let token = self.advance();
-            return Ok(Some(lexer::unquoted(self.text(token))));
-        }
-        if self.is_name() {
-            Ok(Some(self.name()?))
-        } else {
-            Ok(None)
-        }
+        Ok((self.peek().kind == Kind::Text || self.is_name()).then(|| self.any_word()))
     }
 
     fn from(&mut self) -> Parsed<Vec<From>> {
@@ -852,8 +953,10 @@ impl<'a> Parser<'a> {
             columns: None,
             source: InsertSource::Rows(Vec::new()),
             alias: None,
+            alias_columns: Vec::new(),
             on_duplicate: Vec::new(),
         };
+        self.refuse("PARTITION")?;
         if self.accept("SET") {
             let assignments = self.list(&mut Self::assignment)?;
             let (columns, values) = assignments.into_iter().unzip();
@@ -862,8 +965,13 @@ impl<'a> Parser<'a> {
         } else {
             self.insert_columns_and_source(&mut insert)?;
         }
-        if self.accept("AS") {
+        let given = matches!(insert.source, InsertSource::Rows(_));
+        if !replace && given && self.accept("AS") {
             insert.alias = Some(self.name()?);
+            if self.accept_symbol("(") {
+                insert.alias_columns = self.list(&mut Self::name)?;
+                self.expect_symbol(")")?;
+            }
         }
         if !replace && self.accept_all("ON DUPLICATE KEY UPDATE") {
             insert.on_duplicate = self.list(&mut Self::assignment)?;
@@ -875,7 +983,8 @@ impl<'a> Parser<'a> {
     }
 
     fn insert_columns_and_source(&mut self, insert: &mut Insert) -> Parsed<()> {
-        if self.is_symbol("(") && !self.is_word_at(1, "SELECT") {
+        let queried = ["SELECT", "TABLE", "WITH", "VALUES"];
+        if self.is_symbol("(") && !queried.iter().any(|word| self.is_word_at(1, word)) {
             self.at += 1;
             let mut columns = Vec::new();
             if !self.is_symbol(")") {
@@ -893,10 +1002,10 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         if self.is_symbol("(") {
-            self.unsupported("a query in parentheses")
-        } else {
-            self.fail()
+            return self.unsupported("a query in parentheses");
         }
+        self.refuse("TABLE WITH")?;
+        self.fail()
     }
 
     fn values_row(&mut self) -> Parsed<Vec<Option<Expression>>> {
@@ -1017,12 +1126,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The name behind `@@`, without `session.`.
+/// The name behind `@@`, with `global.` or `session.` where that is written.
 pub(super) fn system_variable(text: &str) -> String {
     let name = text.trim_start_matches('@').to_ascii_lowercase();
-    ["session.", "local."]
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
-        .unwrap_or(&name)
-        .to_string()
+    name.replace("local.", "session.")
 }

@@ -163,9 +163,12 @@ impl Parser<'_> {
 
     fn predicate_follows(&self) -> bool {
         let ahead = usize::from(self.is_word("NOT"));
+        let pair = |one, two| self.is_word(one) && self.is_word_at(1, two);
         ["IN", "BETWEEN", "LIKE", "REGEXP", "RLIKE"]
             .iter()
             .any(|word| self.is_word_at(ahead, word))
+            || pair("SOUNDS", "LIKE")
+            || pair("MEMBER", "OF")
     }
 
     fn predicate(&mut self, left: Expression) -> Parsed<Expression> {
@@ -198,15 +201,20 @@ impl Parser<'_> {
             });
         }
         if !self.accept("IN") {
+            self.refuse("SOUNDS MEMBER")?;
             return self.unsupported("REGEXP");
         }
         self.expect_symbol("(")?;
         let needle = Box::new(left);
         let result = if self.is_word("SELECT") {
+            let query = Box::new(self.select()?);
+            if query.limit.is_some() {
+                return Err(error::limit_in_subquery());
+            }
             Expression::InQuery {
                 negated,
                 needle,
-                query: Box::new(self.select()?),
+                query,
             }
         } else {
             Expression::In {
@@ -249,7 +257,11 @@ impl Parser<'_> {
         } else if self.is_symbol("+") {
             None
         } else {
-            return self.primary();
+            let operand = self.primary()?;
+            while self.accept("COLLATE") {
+                self.collation()?;
+            }
+            return Ok(operand);
         };
         self.advance();
         self.count_operator()?;
@@ -417,7 +429,8 @@ impl Parser<'_> {
             // Strings of another kind: X'41', N'a', _utf8mb4'a', DATE '2026-01-01'.
             _ if self.peek_at(1).kind == Kind::Text
                 && (word.starts_with('_')
-                    || ["B", "X", "N", "DATE", "TIME"].contains(&word.as_str())) =>
+                    || matches!(word.as_str(), "DATE" | "TIME")
+                    || touching && matches!(word.as_str(), "B" | "X" | "N")) =>
             {
                 return self.unsupported(&word);
             }
@@ -441,14 +454,22 @@ impl Parser<'_> {
 
     fn column(&mut self) -> Parsed<Expression> {
         let mut name = self.name()?;
-        let mut table = None;
-        while self.is_symbol(".") {
-            self.advance();
+        let mut table: Option<String> = None;
+        while self.accept_symbol(".") {
             if !matches!(self.peek().kind, Kind::Word | Kind::Quoted) {
                 return self.fail();
             }
-            table = Some(name);
+            // A table of another database is none that a name can mean.
+            table = Some(
+                match table.filter(|database| database != error::DATABASE_NAME) {
+                    Some(database) => [&database, ".", &name].concat(),
+                    None => name,
+                },
+            );
             name = self.any_word();
+        }
+        if self.is_symbol("-") && (self.is_symbol_at(1, ">") || self.is_symbol_at(1, ">>")) {
+            return self.unsupported("->");
         }
         Ok(Expression::Column { table, name })
     }
@@ -652,6 +673,11 @@ impl Parser<'_> {
         };
         if arguments.len() < least || arguments.len() > most {
             return Err(error::parameter_count(&name));
+        }
+        if let (function::Function::Now, [Expression::Literal(Value::Integer(digits @ 7..))]) =
+            (function, &*arguments)
+        {
+            return Err(error::too_big_precision(&digits.to_string(), "now"));
         }
         Ok(Expression::Call(function, arguments))
     }

@@ -57,6 +57,7 @@ impl Parser<'_> {
         };
         let mut part = CreateTable::default();
         self.key(kind, Some(name), &mut part)?;
+        self.refuse("ALGORITHM LOCK")?;
         let change = Change::Add { part, place: None };
         Ok(Command::AlterTable(table, vec![change]))
     }
@@ -80,10 +81,7 @@ impl Parser<'_> {
                 if parser.accept("INDEX") || parser.accept("KEY") {
                     return Ok(Change::DropIndex(parser.name()?));
                 }
-                if !["CONSTRAINT", "CHECK", "FOREIGN"]
-                    .iter()
-                    .any(|word| parser.is_word(word))
-                {
+                if !parser.is_one_of("CONSTRAINT CHECK FOREIGN") {
                     parser.accept("COLUMN");
                     return Ok(Change::DropColumn(parser.name()?));
                 }
@@ -188,6 +186,9 @@ impl Parser<'_> {
         self.index_type();
         self.expect_symbol("(")?;
         let columns = self.list(&mut |parser| {
+            if parser.is_symbol("(") {
+                return parser.unsupported("an index over an expression");
+            }
             let column = parser.name()?;
             if parser.is_symbol("(") {
                 return parser.unsupported("an index over the beginning of a column");
@@ -197,7 +198,7 @@ impl Parser<'_> {
             Ok(column)
         })?;
         self.expect_symbol(")")?;
-        self.index_type();
+        self.index_options()?;
         create.keys.push(KeySpecification {
             kind,
             name,
@@ -209,6 +210,22 @@ impl Parser<'_> {
     fn index_type(&mut self) {
         if self.accept("USING") {
             let _ = self.accept("BTREE") || self.accept("HASH");
+        }
+    }
+
+    /// What may be said of an index and changes nothing here.
+    fn index_options(&mut self) -> Parsed<()> {
+        loop {
+            if self.accept("COMMENT") {
+                self.quoted_text()?;
+            } else if self.accept("KEY_BLOCK_SIZE") {
+                self.accept_symbol("=");
+                self.whole_number()?;
+            } else if self.is_word("USING") {
+                self.index_type();
+            } else if !self.accept("VISIBLE") {
+                return self.refuse("INVISIBLE WITH");
+            }
         }
     }
 
@@ -277,19 +294,12 @@ impl Parser<'_> {
                 return self.unsupported("foreign keys");
             } else if self.is_word("GENERATED") || self.is_word("AS") {
                 return self.unsupported("generated columns");
-            } else {
+            } else if !self.accept("VISIBLE") {
+                self.refuse("INVISIBLE COLUMN_FORMAT STORAGE ENGINE_ATTRIBUTE")?;
                 break;
             }
         }
         create.columns.push(column);
-        Ok(())
-    }
-
-    fn quoted_text(&mut self) -> Parsed<()> {
-        if self.peek().kind != Kind::Text {
-            return self.fail();
-        }
-        self.advance();
         Ok(())
     }
 
@@ -398,13 +408,7 @@ impl Parser<'_> {
             "DATETIME" | "TIMESTAMP" => {
                 let digits = self.size()?.unwrap_or(0);
                 if digits > 6 {
-                    return Err(error::SqlError::new(
-                        1426,
-                        "42000",
-                        format!(
-                            "Too-big precision {digits} specified for '{column}'. Maximum is 6."
-                        ),
-                    ));
+                    return Err(error::too_big_precision(&digits.to_string(), column));
                 }
                 ColumnType::DateTime {
                     digits: digits as u8,
@@ -452,22 +456,14 @@ impl Parser<'_> {
             if self.is_word("PARTITION") {
                 return self.unsupported("PARTITION BY");
             }
+            self.refuse("AUTOEXTEND_SIZE COMPRESSION CONNECTION DATA ENCRYPTION ENGINE_ATTRIBUTE INDEX INSERT_METHOD SECONDARY_ENGINE START TABLESPACE UNION")?;
             self.accept("DEFAULT");
             let engine = self.is_word("ENGINE");
             let auto_increment = self.is_word("AUTO_INCREMENT");
             let collate = self.is_word("COLLATE");
-            let known = [
-                "ENGINE",
-                "AUTO_INCREMENT",
-                "CHARSET",
-                "COLLATE",
-                "COMMENT",
-                "ROW_FORMAT",
-                "MAX_ROWS",
-                "MIN_ROWS",
-            ];
+            let known = "ENGINE AUTO_INCREMENT CHARSET COLLATE COMMENT ROW_FORMAT MAX_ROWS MIN_ROWS AVG_ROW_LENGTH CHECKSUM DELAY_KEY_WRITE KEY_BLOCK_SIZE PACK_KEYS STATS_AUTO_RECALC STATS_PERSISTENT STATS_SAMPLE_PAGES";
             if !self.accept_all("CHARACTER SET") {
-                if !known.iter().any(|word| self.is_word(word)) {
+                if !self.is_one_of(known) {
                     return self.fail();
                 }
                 self.advance();

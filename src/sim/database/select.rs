@@ -62,6 +62,9 @@ pub(super) fn run(
     if grouped {
         check_groups(&scope, query, &items)?;
     }
+    if !query.into.is_empty() && query.into.len() != items.len() {
+        return Err(error::different_columns().into());
+    }
     let joined = match given {
         Some(given) => given,
         None => join(&scope, query, &tables)?,

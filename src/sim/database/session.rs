@@ -11,9 +11,7 @@ use super::lock::{Class, Lock, Span, Target};
 use super::reply::SqlReply;
 use super::run::{Numbers, Progress, Run};
 use super::select;
-use super::state::{
-    Session, State, Transaction, View, Waiting, Work, Write, is_fixed, without_effect,
-};
+use super::state::{Session, State, Transaction, View, Waiting, Work, Write, set_without_effect};
 use super::statement::Statement;
 use super::syntax::{Command, Isolation, Item, Locking, Patience, Select, Setting};
 use super::table::{Key, Table};
@@ -230,21 +228,21 @@ impl State {
         }
         let uses_tables = !statement.tables().is_empty();
         if !session.autocommit && session.transaction.is_none() && uses_tables && !defines {
-            session.transaction = Some(begin(session, false));
+            session.transaction = Some(begin(session, None));
         }
         let open = session.transaction.is_some();
         if let Some(transaction) = &mut session.transaction {
             transaction.joined |= uses_tables;
         }
-        let next_isolation = session.next_isolation;
+        let next = session.next;
         let mut transaction = session
             .transaction
             .take()
-            .unwrap_or_else(|| begin(session, false));
+            .unwrap_or_else(|| begin(session, None));
         transaction.more_structures = transaction.more_structures.max(resumed.more_structures);
         if !uses_tables {
             // Said of the next transaction; a statement without tables is none.
-            session.next_isolation = next_isolation.filter(|_| !open);
+            session.next = if open { (None, None) } else { next };
         }
         let tracks = open || !self.locks.is_empty() || !self.waiting.is_empty();
         let effects = Effects {
@@ -522,9 +520,9 @@ impl State {
                 self.end(session, connection, *commit, output);
                 if !*chain {
                     // What was said of the next transaction was said of this one, even where none was open.
-                    session.next_isolation = None;
+                    session.next = (None, None);
                 } else {
-                    let mut next = begin(session, false);
+                    let mut next = begin(session, None);
                     (next.isolation, next.read_only) =
                         same.unwrap_or((next.isolation, next.read_only));
                     session.transaction = Some(next);
@@ -533,7 +531,7 @@ impl State {
             }
             Command::Savepoint(name) => {
                 if session.transaction.is_none() && !session.autocommit {
-                    session.transaction = Some(begin(session, false));
+                    session.transaction = Some(begin(session, None));
                 }
                 if let Some(transaction) = &mut session.transaction {
                     transaction
@@ -929,11 +927,11 @@ fn left_over(entries: &[Key], span: &Span) -> Option<Span> {
     }
 }
 
-fn begin(session: &mut Session, read_only: bool) -> Transaction {
-    let isolation = session.next_isolation.take().unwrap_or(session.isolation);
+fn begin(session: &mut Session, read_only: Option<bool>) -> Transaction {
+    let next = std::mem::take(&mut session.next);
     Transaction {
-        isolation,
-        read_only: read_only || session.read_only,
+        isolation: next.0.unwrap_or(session.isolation),
+        read_only: read_only.or(next.1).unwrap_or(session.read_only),
         ..Transaction::default()
     }
 }
@@ -989,9 +987,9 @@ impl Run<'_> {
             }
             Command::AlterTable(table, changes) => self.alter_table(table, changes),
             Command::ShowTables(pattern) => Ok(self.show_tables(pattern)),
-            Command::ShowVariables(pattern) => self.show_variables(pattern),
+            Command::ShowVariables { global, pattern } => self.show_variables(*global, pattern),
             Command::ShowIndex(table) => self.show_index(table),
-            Command::Describe(table) => self.describe(table),
+            Command::Describe(table, columns) => self.describe(table, columns),
             Command::ShowCreate(table) => self.show_create(table),
             Command::Set(settings) => {
                 for setting in settings {
@@ -1073,12 +1071,39 @@ impl Run<'_> {
         };
         let context = self.context();
         let found = select::run(&context, query, None, given)?;
+        if !query.into.is_empty() {
+            return self.keep_in_variables(query, &found.rows);
+        }
         Ok(SqlReply::Rows {
             columns: found.columns,
             rows: found.rows,
             warnings: 0,
             vertical: false,
         })
+    }
+
+    /// SELECT ... INTO: the variables take the first row, and there must not be another one.
+    fn keep_in_variables(&self, query: &Select, rows: &[Vec<Value>]) -> Outcome<SqlReply> {
+        if query.inner_into {
+            self.context().warn(error::inner_into());
+        }
+        for (name, value) in query.into.iter().zip(rows.iter().take(1).flatten()) {
+            self.effects.borrow_mut().assign(name, value.clone());
+        }
+        if rows.is_empty() {
+            self.context().warn(error::nothing_found());
+        }
+        match rows.len() as u64 {
+            2.. => Err(error::several_found().into()),
+            affected => Ok(SqlReply::Affected {
+                matched: affected,
+                changed: 0,
+                affected,
+                last_insert_id: 0,
+                warnings: self.effects.borrow().conditions.count,
+                information: String::new(),
+            }),
+        }
     }
 
     fn set(&mut self, setting: &Setting) -> Outcome<()> {
@@ -1108,11 +1133,15 @@ impl Run<'_> {
                     if *session {
                         self.session.isolation = *isolation;
                     } else {
-                        self.session.next_isolation = Some(*isolation);
+                        self.session.next.0 = Some(*isolation);
                     }
                 }
                 if let Some(read_only) = read_only {
-                    self.session.read_only = *read_only;
+                    if *session {
+                        self.session.read_only = *read_only;
+                    } else {
+                        self.session.next.1 = Some(*read_only);
+                    }
                 }
             }
         }
@@ -1134,6 +1163,13 @@ impl Run<'_> {
                 }
                 self.session.autocommit = on;
             }
+            "transaction_read_only" => {
+                self.session.read_only = match text.as_str() {
+                    "1" | "ON" | "TRUE" => true,
+                    "0" | "OFF" | "FALSE" | "DEFAULT" => false,
+                    _ => return Err(wrong().into()),
+                };
+            }
             "transaction_isolation" => {
                 self.session.isolation = match text.replace('-', " ").as_str() {
                     "READ UNCOMMITTED" => Isolation::ReadUncommitted,
@@ -1146,12 +1182,14 @@ impl Run<'_> {
             "innodb_lock_wait_timeout" => {
                 let default = text == "DEFAULT";
                 let seconds = if default { Some(50) } else { value.as_i64() };
-                match seconds.and_then(|seconds| u64::try_from(seconds).ok()) {
-                    Some(seconds) => {
-                        self.session.lock_wait_seconds = seconds.clamp(1, 1_073_741_824)
-                    }
-                    None => return Err(error::wrong_arguments("SET").into()),
+                let Some(seconds) = seconds else {
+                    return Err(error::wrong_type_for_variable(name).into());
+                };
+                let fitting = seconds.clamp(1, 1_073_741_824);
+                if fitting != seconds {
+                    self.context().warn(error::truncated_value(name, &text));
                 }
+                self.session.lock_wait_seconds = fitting as u64;
             }
             // What is so already may be asked for.
             "sql_mode" if is_usual_mode(&text) => {}
@@ -1159,20 +1197,7 @@ impl Run<'_> {
             "sql_mode" | "time_zone" => {
                 return Err(error::not_supported(&format!("SET {name} = {value}")).into());
             }
-            _ if is_fixed(name) => {
-                if !without_effect(name, &text) {
-                    return Err(error::not_supported(&format!("SET {name} = {value}")).into());
-                }
-            }
-            _ => {
-                self.session.system_variable(name)?;
-                return Err(SqlError::new(
-                    1238,
-                    "HY000",
-                    format!("Variable '{name}' is a read only variable"),
-                )
-                .into());
-            }
+            _ => return set_without_effect(name, &text),
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::expression::Scope;
 use super::print;
 use super::reply::SqlReply;
 use super::run::Run;
-use super::state::variables;
+use super::state::{Session, shown_variable, variables};
 use super::table::{Definition, Index, Table};
 use super::value::Value;
 
@@ -22,19 +22,20 @@ impl Run<'_> {
             .collect();
         crate::sorted::sort(&mut names);
         let rows = names.into_iter().map(|name| vec![name.into()]);
-        SqlReply::table("Tables_in_test", rows.collect())
+        let head = match pattern {
+            "%" => "Tables_in_test".to_string(),
+            pattern => ["Tables_in_test (", pattern, ")"].concat(),
+        };
+        SqlReply::table(&head, rows.collect())
     }
 
-    pub(super) fn show_variables(&self, pattern: &str) -> Outcome<SqlReply> {
+    pub(super) fn show_variables(&self, global: bool, pattern: &str) -> Outcome<SqlReply> {
         let mut rows = Vec::new();
-        for name in variables() {
+        let default = Session::default();
+        let session = if global { &default } else { &*self.session };
+        for name in variables(global) {
             if collation::like(name, pattern, '\\') {
-                let value = match (name, self.session.system_variable(name)?) {
-                    ("autocommit", value) if value == Value::from(true) => "ON".into(),
-                    ("autocommit", _) => "OFF".into(),
-                    (_, value) => value.to_string().into(),
-                };
-                rows.push(vec![name.into(), value]);
+                rows.push(vec![name.into(), shown_variable(session, name)?]);
             }
         }
         Ok(SqlReply::table("Variable_name|Value", rows))
@@ -58,13 +59,14 @@ impl Run<'_> {
         Ok(SqlReply::table(heads, rows))
     }
 
-    pub(super) fn describe(&self, name: &str) -> Outcome<SqlReply> {
+    pub(super) fn describe(&self, name: &str, pattern: &str) -> Outcome<SqlReply> {
         let table = self.state.table(name)?;
         let definition = &table.definition;
         let rows = definition
             .columns
             .iter()
             .enumerate()
+            .filter(|(_, column)| collation::like(&column.name, pattern, '\\'))
             .map(|(number, column)| {
                 let key = definition
                     .indexes
@@ -80,14 +82,15 @@ impl Run<'_> {
                     .iter()
                     .any(|index| index.kind == KeyKind::Primary && index.columns.contains(&number));
                 let extra = match (&column.default, column.auto_increment) {
-                    (_, true) => "auto_increment".to_string(),
-                    (Some(Default::Now(_) | Default::Expression(_)), _) if column.on_update_now => {
-                        "DEFAULT_GENERATED on update CURRENT_TIMESTAMP".to_string()
+                    (_, true) => "auto_increment",
+                    (Some(Default::Now(_) | Default::Expression(_)), _) => "DEFAULT_GENERATED",
+                    _ => "",
+                };
+                let extra = match (column.on_update_now, column.kind) {
+                    (true, ColumnType::DateTime { digits, .. }) => {
+                        [extra, " on update ", &now_text(digits)].concat()
                     }
-                    (Some(Default::Now(_) | Default::Expression(_)), _) => {
-                        "DEFAULT_GENERATED".to_string()
-                    }
-                    _ => String::new(),
+                    _ => extra.to_string(),
                 };
                 vec![
                     column.name.as_str().into(),
@@ -95,7 +98,7 @@ impl Run<'_> {
                     if column.not_null { "NO" } else { "YES" }.into(),
                     if primary { "PRI" } else { key }.into(),
                     default_text(column),
-                    extra.into(),
+                    extra.trim_start().into(),
                 ]
             });
         let heads = "Field|Type|Null|Key|Default|Extra";

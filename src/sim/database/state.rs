@@ -61,8 +61,8 @@ pub(super) struct Work {
 pub(super) struct Session {
     pub(super) autocommit: bool,
     pub(super) isolation: Isolation,
-    /// SET TRANSACTION without SESSION: for the next transaction only.
-    pub(super) next_isolation: Option<Isolation>,
+    /// SET TRANSACTION without SESSION, for the next transaction only: its isolation, and whether it only reads.
+    pub(super) next: (Option<Isolation>, Option<bool>),
     pub(super) read_only: bool,
     pub(super) transaction: Option<Transaction>,
     pub(super) last_insert_id: u64,
@@ -80,7 +80,7 @@ impl Default for Session {
         Session {
             autocommit: true,
             isolation: Isolation::default(),
-            next_isolation: None,
+            next: (None, None),
             read_only: false,
             transaction: None,
             last_insert_id: 0,
@@ -101,10 +101,22 @@ impl Session {
         self.conditions.add(Level::Error, error.clone());
     }
 
-    /// `@@name`
+    /// `@@name`, `@@session.name`, `@@global.name`; what is said of all sessions is what one begins with.
     pub(super) fn system_variable(&self, name: &str) -> Outcome<Value> {
+        if let Some(name) = name.strip_prefix("global.") {
+            if is_of_session(name) {
+                return Err(error::wrong_scope(name, "SESSION").into());
+            }
+            return Session::default().system_variable(name);
+        }
+        let session = name.strip_prefix("session.");
+        let name = session.unwrap_or(name);
+        if session.is_some() && is_global(name) {
+            return Err(error::wrong_scope(name, "GLOBAL").into());
+        }
         Ok(match name {
             "autocommit" => Value::from(self.autocommit),
+            "transaction_read_only" => Value::from(self.read_only),
             "transaction_isolation" => match self.isolation {
                 Isolation::ReadUncommitted => "READ-UNCOMMITTED",
                 Isolation::ReadCommitted => "READ-COMMITTED",
@@ -120,70 +132,149 @@ impl Session {
             "sql_mode" => "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION".into(),
             "time_zone" => "UTC".into(),
             _ => match fixed_variable(name) {
+                Some((_, "ON", _)) => Value::from(true),
+                Some((_, "OFF", _)) => Value::from(false),
                 Some((_, value, _)) => match value.parse() {
-                    Ok(number) => Value::Integer(number),
+                    Ok(number) => Value::Unsigned(number),
                     Err(_) => (*value).into(),
                 },
+                None if is_mysqls(name) => {
+                    return Err(error::not_supported(&["@@", name].concat()).into());
+                }
                 None => return Err(error::unknown_system_variable(name).into()),
             },
         })
     }
 }
 
-/// Variables that clients ask for and set: name, value, and whether any value may be set, for
-/// nothing here depends on it; else only the one that it has.
-const FIXED: &[(&str, &str, bool)] = &[
-    ("auto_increment_increment", "1", false),
-    ("character_set_client", "utf8mb4", true),
-    ("character_set_connection", "utf8mb4", true),
-    ("character_set_results", "utf8mb4", true),
-    ("character_set_server", "utf8mb4", false),
-    ("collation_connection", "utf8mb4_general_ci", true),
-    ("collation_server", "utf8mb4_general_ci", false),
-    ("foreign_key_checks", "1", true),
-    ("init_connect", "", false),
-    ("interactive_timeout", "28800", true),
-    ("license", "GPL", false),
-    ("lock_wait_timeout", "31536000", false),
-    ("lower_case_table_names", "0", false),
-    ("max_allowed_packet", "67108864", false),
-    ("max_execution_time", "0", false),
-    ("net_read_timeout", "30", true),
-    ("net_write_timeout", "60", true),
-    ("query_cache_size", "0", false),
-    ("query_cache_type", "OFF", false),
-    ("sql_auto_is_null", "0", false),
-    ("sql_safe_updates", "0", false),
-    ("system_time_zone", "UTC", false),
-    ("unique_checks", "1", true),
-    ("version_comment", "Latchkey", false),
-    ("wait_timeout", "28800", true),
+/// What SET may do to a variable that never changes here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Settable {
+    /// Any value may be set: nothing here depends on it.
+    Freely,
+    /// Only the value that it has.
+    AsItIs,
+    /// Not for a session: MySQL has one value for all.
+    Globally,
+    /// Not while the server runs.
+    Never,
+}
+
+use Settable::{AsItIs, Freely, Globally, Never};
+
+/// Variables that clients ask for and set.
+const FIXED: &[(&str, &str, Settable)] = &[
+    ("auto_increment_increment", "1", AsItIs),
+    ("auto_increment_offset", "1", AsItIs),
+    ("character_set_client", "utf8mb4", Freely),
+    ("character_set_connection", "utf8mb4", Freely),
+    ("character_set_database", "utf8mb4", AsItIs),
+    ("character_set_results", "utf8mb4", Freely),
+    ("character_set_server", "utf8mb4", AsItIs),
+    ("collation_connection", "utf8mb4_general_ci", Freely),
+    ("collation_database", "utf8mb4_general_ci", AsItIs),
+    ("collation_server", "utf8mb4_general_ci", AsItIs),
+    ("default_storage_engine", "InnoDB", AsItIs),
+    ("div_precision_increment", "4", AsItIs),
+    ("explicit_defaults_for_timestamp", "ON", AsItIs),
+    ("foreign_key_checks", "ON", Freely),
+    ("init_connect", "", Globally),
+    ("innodb_autoinc_lock_mode", "2", Never),
+    ("innodb_deadlock_detect", "ON", Globally),
+    ("innodb_rollback_on_timeout", "OFF", Never),
+    ("interactive_timeout", "28800", Freely),
+    ("license", "GPL", Never),
+    ("lock_wait_timeout", "31536000", AsItIs),
+    ("lower_case_table_names", "0", Never),
+    ("max_allowed_packet", "67108864", Never),
+    ("max_error_count", "1024", AsItIs),
+    ("max_execution_time", "0", AsItIs),
+    ("net_read_timeout", "30", Freely),
+    ("net_write_timeout", "60", Freely),
+    ("performance_schema", "ON", Never),
+    ("read_only", "OFF", Globally),
+    ("session_track_schema", "ON", Freely),
+    ("sql_auto_is_null", "OFF", AsItIs),
+    ("sql_notes", "ON", AsItIs),
+    ("sql_safe_updates", "OFF", AsItIs),
+    ("sql_select_limit", "18446744073709551615", AsItIs),
+    ("super_read_only", "OFF", Globally),
+    ("system_time_zone", "UTC", Never),
+    ("unique_checks", "ON", Freely),
+    ("version_comment", "Latchkey", Never),
+    ("wait_timeout", "28800", Freely),
 ];
 
-/// Those that are worked out.
-const WORKED_OUT: &str = "autocommit error_count innodb_lock_wait_timeout last_insert_id sql_mode time_zone transaction_isolation version warning_count";
+/// What else MySQL has, as far as those ask for it who look after locks and connections.
+const MYSQLS: &str = " binlog_format binlog_row_image character_set_system completion_type connect_timeout datadir default_tmp_storage_engine event_scheduler general_log group_concat_max_len gtid_executed gtid_mode gtid_next hostname information_schema_stats_expiry innodb_buffer_pool_size innodb_file_per_table innodb_flush_log_at_trx_commit innodb_ft_min_token_size innodb_print_all_deadlocks innodb_read_only innodb_status_output innodb_status_output_locks innodb_strict_mode innodb_table_locks innodb_thread_concurrency insert_id join_buffer_size lc_time_names local_infile log_bin log_error long_query_time max_connections max_heap_table_size max_user_connections net_buffer_length optimizer_switch port profiling pseudo_thread_id rand_seed1 rand_seed2 server_id server_uuid session_track_gtids session_track_system_variables session_track_transaction_info session_track_state_change skip_name_resolve slow_query_log socket sort_buffer_size sql_big_selects sql_generate_invisible_primary_key sql_log_bin sql_quote_show_create sql_require_primary_key sql_warnings sync_binlog table_open_cache thread_cache_size timestamp tls_version tmp_table_size updatable_views_with_limit version_compile_machine version_compile_os windowing_use_high_precision ";
 
-fn fixed_variable(name: &str) -> Option<&'static (&'static str, &'static str, bool)> {
+fn is_mysqls(name: &str) -> bool {
+    MYSQLS.contains(&[" ", name, " "].concat())
+}
+
+/// Whether the variable has one value for all sessions.
+fn is_global(name: &str) -> bool {
+    name == "version"
+        || fixed_variable(name).is_some_and(|(.., set)| matches!(set, Globally | Never))
+}
+
+/// Whether it has no value but a session's.
+fn is_of_session(name: &str) -> bool {
+    matches!(
+        name,
+        "error_count" | "identity" | "last_insert_id" | "warning_count"
+    )
+}
+
+/// Those that are worked out.
+const WORKED_OUT: &str = "autocommit error_count innodb_lock_wait_timeout last_insert_id sql_mode time_zone transaction_isolation transaction_read_only version warning_count";
+
+fn fixed_variable(name: &str) -> Option<&'static (&'static str, &'static str, Settable)> {
     FIXED.iter().find(|(known, ..)| *known == name)
 }
 
-/// Whether the variable never changes here.
-pub(super) fn is_fixed(name: &str) -> bool {
-    fixed_variable(name).is_some()
+/// Sets a variable that never changes here to a value, in capitals, of which nothing may come.
+pub(super) fn set_without_effect(name: &str, text: &str) -> Outcome<()> {
+    let Some((_, value, set)) = fixed_variable(name) else {
+        Session::default().system_variable(name)?;
+        return Err(error::wrong_scope(name, "read only").into());
+    };
+    let same = match *value {
+        "ON" => matches!(text, "1" | "TRUE"),
+        "OFF" => matches!(text, "0" | "FALSE"),
+        _ => false,
+    };
+    let same = same || text == "DEFAULT" || value.eq_ignore_ascii_case(text);
+    match set {
+        Globally => Err(error::set_global(name).into()),
+        Never => Err(error::wrong_scope(name, "read only").into()),
+        AsItIs if !same => Err(error::not_supported(&["SET ", name, " = ", text].concat()).into()),
+        _ => Ok(()),
+    }
 }
 
-/// Whether a variable may be set to this value, in capitals, without anything coming of it.
-pub(super) fn without_effect(name: &str, text: &str) -> bool {
-    fixed_variable(name).is_some_and(|(_, value, any)| {
-        let off = *value == "0" && matches!(text, "OFF" | "FALSE");
-        *any || off || text == "DEFAULT" || value.eq_ignore_ascii_case(text)
+/// What SHOW VARIABLES says of a variable.
+pub(super) fn shown_variable(session: &Session, name: &str) -> Outcome<Value> {
+    if let Some((_, value, _)) = fixed_variable(name) {
+        return Ok((*value).into());
+    }
+    let value = session.system_variable(name)?;
+    Ok(match name {
+        "autocommit" | "transaction_read_only" => if value == Value::from(true) {
+            "ON"
+        } else {
+            "OFF"
+        }
+        .into(),
+        _ => value.to_string().into(),
     })
 }
 
 /// The names of all variables, in order.
-pub(super) fn variables() -> Vec<&'static str> {
+pub(super) fn variables(global: bool) -> Vec<&'static str> {
     let fixed = FIXED.iter().map(|(name, ..)| *name);
     let mut names: Vec<&str> = WORKED_OUT.split(' ').chain(fixed).collect();
+    names.retain(|name| !global || !is_of_session(name));
     crate::sorted::sort(&mut names);
     names
 }

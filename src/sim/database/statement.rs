@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::SqlError;
 use super::parse::Parser;
-use super::syntax::{Command, InsertSource, Span};
+use super::syntax::{Command, Insert, InsertSource, Select, Span};
 use super::value::Value;
 
 /// One parsed SQL statement. Two are equal when their texts are.
@@ -25,6 +25,8 @@ struct Inner {
 pub enum StatementKind {
     /// SELECT, also with FOR UPDATE.
     Select,
+    /// SELECT ... INTO, which answers with no rows.
+    SelectInto,
     /// INSERT.
     Insert,
     /// REPLACE.
@@ -121,6 +123,7 @@ impl Statement {
     /// What the statement does.
     pub fn kind(&self) -> StatementKind {
         match self.command() {
+            Command::Select(select) if !select.into.is_empty() => StatementKind::SelectInto,
             Command::Select(_) => StatementKind::Select,
             Command::Insert(insert) if insert.replace => StatementKind::Replace,
             Command::Insert(_) => StatementKind::Insert,
@@ -139,10 +142,10 @@ impl Statement {
             Command::Do(_)
             | Command::AlterTable(..)
             | Command::ShowTables(_)
-            | Command::ShowVariables(_)
+            | Command::ShowVariables { .. }
             | Command::ShowIndex(_)
             | Command::ShowConditions { .. }
-            | Command::Describe(_)
+            | Command::Describe(..)
             | Command::ShowCreate(_)
             | Command::Use => StatementKind::Other,
         }
@@ -171,7 +174,7 @@ impl Statement {
             Command::Delete(delete) => add(&delete.table),
             Command::CreateTable(create) => add(&create.table),
             Command::Truncate(table)
-            | Command::Describe(table)
+            | Command::Describe(table, _)
             | Command::ShowCreate(table)
             | Command::ShowIndex(table)
             | Command::AlterTable(table, _) => add(table),
@@ -183,7 +186,7 @@ impl Statement {
     }
 
     /// Calls back with every query in the statement.
-    pub(super) fn each_query<'a>(&'a self, visit: &mut dyn FnMut(&'a super::syntax::Select)) {
+    pub(super) fn each_query<'a>(&'a self, visit: &mut dyn FnMut(&'a Select)) {
         match self.command() {
             Command::Select(select) => select.each_query(visit),
             Command::Insert(insert) => {
@@ -224,6 +227,32 @@ impl Statement {
                 .for_each(|expression| expression.each_query(visit)),
             _ => {}
         }
+    }
+
+    /// Whether a query in it reads the table that it changes. What is worked out first does not count: derived tables, and
+    /// the query of INSERT ... SELECT.
+    pub(super) fn reads_its_target(&self, target: &str) -> bool {
+        let mut first: Vec<&Select> = Vec::new();
+        if let Command::Insert(Insert {
+            source: InsertSource::Query(query),
+            ..
+        }) = self.command()
+        {
+            query.each_query(&mut |inner| first.push(inner));
+        }
+        let mut found = false;
+        self.each_query(&mut |query| {
+            for from in &query.from {
+                match &from.query {
+                    Some(derived) => derived.each_query(&mut |inner| first.push(inner)),
+                    None => {
+                        let counts = !first.iter().any(|known| std::ptr::eq(*known, query));
+                        found |= counts && from.table == target;
+                    }
+                }
+            }
+        });
+        found
     }
 
     pub(super) fn command(&self) -> &Command {

@@ -218,6 +218,10 @@ pub(super) struct Select {
     pub(super) order: Vec<Order>,
     pub(super) limit: Option<Limit>,
     pub(super) locking: Option<Locking>,
+    /// The user variables that take what is found.
+    pub(super) into: Vec<String>,
+    /// Whether INTO stands before FOR UPDATE, which MySQL warns of.
+    pub(super) inner_into: bool,
 }
 
 /// A column and its new value; none stands for DEFAULT.
@@ -237,8 +241,9 @@ pub(super) struct Insert {
     pub(super) table: String,
     pub(super) columns: Option<Vec<String>>,
     pub(super) source: InsertSource,
-    /// `AS new`, MySQL 8.0.19.
+    /// `AS new(a, b)`, MySQL 8.0.19.
     pub(super) alias: Option<String>,
+    pub(super) alias_columns: Vec<String>,
     pub(super) on_duplicate: Vec<Assignment>,
 }
 
@@ -335,9 +340,10 @@ pub(super) enum Command {
         tables: Vec<String>,
     },
     Truncate(String),
+    /// Without READ ONLY or READ WRITE the session says which it is.
     Begin {
         snapshot: bool,
-        read_only: bool,
+        read_only: Option<bool>,
     },
     /// COMMIT or ROLLBACK; with AND CHAIN the next transaction begins at once, as this one was.
     End {
@@ -352,14 +358,18 @@ pub(super) enum Command {
     AlterTable(String, Vec<Change>),
     /// With the pattern that names have to be like.
     ShowTables(String),
-    ShowVariables(String),
+    ShowVariables {
+        global: bool,
+        pattern: String,
+    },
     ShowIndex(String),
     /// SHOW WARNINGS, SHOW ERRORS, and how many there are.
     ShowConditions {
         errors: bool,
         count: bool,
     },
-    Describe(String),
+    /// A table, and the pattern that its columns have to be like.
+    Describe(String, String),
     ShowCreate(String),
     /// USE: there is one database.
     Use,

@@ -565,3 +565,96 @@ fn the_manual_lists_every_error_that_mariadb_words_otherwise() {
         assert!(told, "{mysql} {mariadb} {what}");
     }
 }
+
+#[test]
+fn variables_take_what_a_query_finds() {
+    check(
+        "A: CREATE TABLE t (id INT PRIMARY KEY, n INT) => OK
+         A: INSERT INTO t VALUES (1, 5), (2, 6) => 2 rows
+         A: SELECT n, id INTO @n, @ID FROM t WHERE id = 2 FOR UPDATE => 1 row
+         A: SELECT @n, @id => (6, 2)
+         A: SELECT id FROM t WHERE id = 1 INTO @n => 1 row
+         A: SELECT @@warning_count, ROW_COUNT() => (0, 1)
+         # As MySQL, and not as MariaDB, which warns of INTO wherever it stands behind FROM.
+         A: SELECT id FROM t WHERE id = 1 INTO @n FOR UPDATE => 1 row
+         A: SHOW COUNT(*) WARNINGS => 1
+         A: SELECT n INTO @n FROM t WHERE id = 3 => 0 rows
+         A: SHOW WARNINGS => ('Warning', 1329, 'No data - zero rows fetched, selected, or processed')
+         A: SELECT n INTO @n FROM t ORDER BY id => ERROR 1172 (42000): Result consisted of more than one row
+         A: SELECT @n => 5
+         A: SELECT * INTO @n FROM t => ERROR 1222 (21000): The used SELECT statements have a different number of columns
+         A: SELECT 1 INTO n => ERROR 1327 (42000): Undeclared variable: n
+         A: SELECT 1 INTO @n FROM t INTO @n => ERROR 3953 (HY000): Multiple INTO clauses in one query block.
+         A: SELECT (SELECT 1 INTO @n) => ERROR 3954 (HY000): Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.
+         # It waits for a lock, and the number of columns is wrong before that.
+         B: BEGIN => OK
+         B: UPDATE t SET n = n + 1 WHERE id = 1 => 1 row
+         A: SELECT * INTO @n FROM t WHERE id = 1 FOR UPDATE => ERROR 1222 (21000): The used SELECT statements have a different number of columns
+         A: SELECT n INTO @n FROM t WHERE id = 1 FOR UPDATE => waits
+         B: COMMIT => OK
+         A: => 1 row
+         A: SELECT @n => 6",
+    );
+}
+
+#[test]
+fn a_row_that_was_to_be_inserted_has_a_name_and_its_columns_too() {
+    check(
+        "A: CREATE TABLE t (id INT PRIMARY KEY, n INT, v VARCHAR(9)) => OK
+         A: INSERT INTO t VALUES (1, 5, 'a') => 1 row
+         A: INSERT INTO t (id, n) VALUES (1, 2) AS new(a, b) ON DUPLICATE KEY UPDATE n = n + b, v = IF(new.b IN (1, 2), CONCAT(v, a), v) => 2 rows
+         A: SELECT * FROM t => (1, 7, 'a1')
+         A: INSERT INTO t SET id = 1, n = 3 AS new ON DUPLICATE KEY UPDATE n = new.n + t.n => 2 rows
+         A: SELECT n FROM t => 10
+         A: INSERT INTO t (id, n) VALUES (1, 2) AS new ON DUPLICATE KEY UPDATE n = n + 1 => ERROR 1052 (23000): Column 'n' in field list is ambiguous
+         A: INSERT INTO t (id, n) VALUES (1, 2) AS new ON DUPLICATE KEY UPDATE v = new.v => ERROR 1054 (42S22): Unknown column 'new.v' in 'field list'
+         A: INSERT INTO t (id, n) VALUES (1, 2) AS t ON DUPLICATE KEY UPDATE n = 1 => ERROR 1066 (42000): Not unique table/alias: 't'
+         A: INSERT INTO t (id, n) VALUES (1, 2) AS new(a) ON DUPLICATE KEY UPDATE n = 1 => ERROR 1353 (HY000): In definition of view, derived table or common table expression, SELECT list and column names list have different column counts",
+    );
+}
+
+#[test]
+fn other_databases_and_variables_are_known_or_not_as_in_mysql() {
+    check(
+        "A: CREATE TABLE t (id INT PRIMARY KEY, n INT) => OK
+         A: USE other => ERROR 1049 (42000): Unknown database 'other'
+         A: USE test => OK
+         A: SELECT * FROM other.t => ERROR 1049 (42000): Unknown database 'other'
+         A: SELECT * FROM TEST.t => ERROR 1049 (42000): Unknown database 'TEST'
+         A: SELECT test.t.*, test.t.id FROM test.t => no rows
+         A: SELECT other.t.id FROM t => ERROR 1054 (42S22): Unknown column 'other.t.id' in 'field list'
+         A: SHOW TABLES FROM test LIKE 't' => 't'
+         A: DESC t 'N%' => ('n', 'int', 'YES', '', NULL, '')
+         A: EXPLAIN test.t id => ('id', 'int', 'NO', 'PRI', NULL, '')
+         A: SET SESSION innodb_lock_wait_timeout = 2 => OK
+         A: SELECT @@GLOBAL.innodb_lock_wait_timeout, @@session.innodb_lock_wait_timeout => (50, 2)
+         A: SHOW GLOBAL VARIABLES LIKE 'innodb_lock%' => ('innodb_lock_wait_timeout', '50')
+         A: SELECT @@SESSION.version => ERROR 1238 (HY000): Variable 'version' is a GLOBAL variable
+         A: SELECT @@GLOBAL.warning_count => ERROR 1238 (HY000): Variable 'warning_count' is a SESSION variable
+         A: SELECT @@GLOBAL.nope => ERROR 1193 (HY000): Unknown system variable 'nope'
+         A: SET innodb_deadlock_detect = 0 => ERROR 1229 (HY000): Variable 'innodb_deadlock_detect' is a GLOBAL variable and should be set with SET GLOBAL
+         A: SET SESSION innodb_lock_wait_timeout = 'x' => ERROR 1232 (42000): Incorrect argument type to variable 'innodb_lock_wait_timeout'
+         A: SET SESSION innodb_lock_wait_timeout = 0 => OK
+         A: SHOW WARNINGS => ('Warning', 1292, 'Truncated incorrect innodb_lock_wait_timeout value: ''0''')
+         # Said of the next transaction alone.
+         A: SET TRANSACTION READ ONLY => OK
+         A: INSERT INTO t VALUES (1, 1) => ERROR 1792 (25006): Cannot execute statement in a READ ONLY transaction.
+         A: INSERT INTO t VALUES (1, 1) => 1 row
+         A: SET SESSION TRANSACTION READ ONLY => OK
+         A: SELECT @@transaction_read_only => 1
+         A: START TRANSACTION READ WRITE => OK
+         A: INSERT INTO t VALUES (2, 2) => 1 row
+         A: COMMIT => OK
+         A: SET transaction_read_only = 0 => OK
+         # MySQL does not read in a subquery what the statement changes; MariaDB does.
+         A: UPDATE t SET n = 5 WHERE id = (SELECT MAX(id) FROM t) => ERROR 1093 (HY000): You can't specify target table 't' for update in FROM clause
+         A: DELETE FROM t AS x WHERE id IN (SELECT id FROM t) => ERROR 1093 (HY000): You can't specify target table 'x' for update in FROM clause
+         A: INSERT INTO t VALUES ((SELECT MAX(id) + 1 FROM t), 1) => ERROR 1093 (HY000): You can't specify target table 't' for update in FROM clause
+         A: INSERT INTO t SELECT MAX(id) + 1, 1 FROM t => 1 row
+         A: UPDATE t SET n = 5 WHERE id = (SELECT m FROM (SELECT MAX(id) AS m FROM t) AS d) => 1 row
+         A: DELETE FROM t WHERE id IN (SELECT id FROM u LIMIT 1) => ERROR 1235 (42000): This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'
+         # And of a lock's name it does not take NULL.
+         A: SELECT RELEASE_LOCK(NULL) => ERROR 3057 (42000): Incorrect user-level lock name 'NULL'.
+         A: SELECT UNIX_TIMESTAMP('1969-01-01'), NOW(7) => ERROR 1426 (42000): Too-big precision 7 specified for 'now'. Maximum is 6.",
+    );
+}

@@ -60,6 +60,8 @@ pub(super) struct Target<'a> {
     pub(super) table: &'a Arc<Table>,
     pub(super) alias: &'a str,
     pub(super) inserted: Option<&'a [Value]>,
+    /// What `AS new` names, and the columns that it has of the table.
+    pub(super) new: Option<(&'a Definition, &'a [usize])>,
     pub(super) ignore: bool,
     /// The number of the row, for messages.
     pub(super) row: u64,
@@ -172,12 +174,21 @@ impl Run<'_> {
         Ok(specification.kind.zero())
     }
 
+    /// The table that the statement changes.
+    fn open_target(&mut self, name: &str, alias: &str) -> Outcome<Arc<Table>> {
+        let table = self.open_table(name)?;
+        match self.statement.reads_its_target(name) {
+            true => Err(error::reads_what_it_writes(alias).into()),
+            false => Ok(table),
+        }
+    }
+
     // --- UPDATE ---
 
     #[inline(never)]
     pub(super) fn update(&mut self, update: &Update) -> Outcome<SqlReply> {
         self.strict = !update.ignore;
-        let table = self.open_table(&update.table)?;
+        let table = self.open_target(&update.table, &update.alias)?;
         let columns = self.check_write(
             &table,
             &update.alias,
@@ -194,6 +205,7 @@ impl Run<'_> {
                 table: &table,
                 alias: &update.alias,
                 inserted: None,
+                new: None,
                 ignore: update.ignore,
                 row: count.matched,
             };
@@ -394,14 +406,29 @@ impl Run<'_> {
                 None => self.default_or_error(target, *column)?,
                 Some(expression) => {
                     let context = self.context();
-                    let sources = [Source {
+                    let own = Source {
                         alias: target.alias,
                         definition: &target.table.definition,
-                    }];
-                    let rows = std::slice::from_ref(&row);
+                    };
+                    let (new, columns) = target.new.unwrap_or((own.definition, &[]));
+                    let alias = &*new.name;
+                    let sources = [
+                        own,
+                        Source {
+                            alias,
+                            definition: new,
+                        },
+                    ];
+                    let count = 1 + usize::from(target.new.is_some());
+                    let value_of = |column: &usize| {
+                        target
+                            .inserted
+                            .map_or(Value::Null, |row| row[*column].clone())
+                    };
+                    let rows = [row.clone(), columns.iter().map(value_of).collect()];
                     let scope = Scope {
-                        sources: &sources,
-                        rows,
+                        sources: &sources[..count],
+                        rows: &rows[..count],
                         inserted: target.inserted,
                         ..Scope::bare(&context)
                     };
@@ -482,7 +509,7 @@ impl Run<'_> {
 
     #[inline(never)]
     pub(super) fn delete(&mut self, delete: &Delete) -> Outcome<SqlReply> {
-        let table = self.open_table(&delete.table)?;
+        let table = self.open_target(&delete.table, &delete.alias)?;
         self.check_write(&table, &delete.alias, &[], &delete.condition, &delete.order)?;
         self.lock_queries()?;
         let mut count = Count::default();
@@ -618,10 +645,11 @@ impl Run<'_> {
     #[inline(never)]
     pub(super) fn insert(&mut self, insert: &Insert) -> Outcome<SqlReply> {
         self.strict = !insert.ignore;
-        let table = self.open_table(&insert.table)?;
+        let table = self.open_target(&insert.table, &insert.table)?;
         let definition = table.definition.clone();
         let columns = self.insert_columns(&definition, insert)?;
-        self.check_insert(&table, insert, &columns)?;
+        let new = new_row(&definition, insert, &columns)?;
+        self.check_insert(&table, insert, &columns, new.as_ref())?;
         self.lock_queries()?;
         let kind = if insert.replace {
             WriteKind::Replace
@@ -657,6 +685,7 @@ impl Run<'_> {
                 table: &table,
                 alias: &insert.table,
                 inserted: None,
+                new: new.as_ref().map(|new| (new, &*columns)),
                 ignore: insert.ignore,
                 row: number as u64 + 1,
             };
@@ -720,14 +749,23 @@ impl Run<'_> {
         Ok(columns)
     }
 
-    fn check_insert(&self, table: &Table, insert: &Insert, columns: &[usize]) -> Outcome<()> {
+    fn check_insert(
+        &self,
+        table: &Table,
+        insert: &Insert,
+        columns: &[usize],
+        new: Option<&Definition>,
+    ) -> Outcome<()> {
         let context = self.context();
-        let sources = [Source {
+        let own = Source {
             alias: &insert.table,
             definition: &table.definition,
-        }];
+        };
+        let definition = new.unwrap_or(own.definition);
+        let alias = &*definition.name;
+        let sources = [own, Source { alias, definition }];
         let scope = Scope {
-            sources: &sources,
+            sources: &sources[..1],
             ..Scope::bare(&context)
         };
         if let InsertSource::Rows(rows) = &insert.source {
@@ -745,18 +783,8 @@ impl Run<'_> {
             if table.definition.column(name).is_none() {
                 return Err(error::unknown_column(name, "field list").into());
             }
-            let named = insert.alias.as_deref();
-            let inner = Source {
-                alias: named.unwrap_or(&insert.table),
-                definition: &table.definition,
-            };
-            let both = [sources[0].clone(), inner];
-            let sources = if named.is_some() {
-                &both[..]
-            } else {
-                &both[..1]
-            };
             if let Some(value) = value {
+                let sources = &sources[..1 + usize::from(new.is_some())];
                 check(&Scope { sources, ..scope }, value, "field list", false)?;
             }
         }
@@ -1027,20 +1055,7 @@ impl Run<'_> {
             inserted: Some(row),
             ..*target
         };
-        let named;
-        let assignments = match &insert.alias {
-            None => &insert.on_duplicate,
-            Some(alias) => {
-                named = insert.on_duplicate.iter().map(|(name, value)| {
-                    (
-                        name.clone(),
-                        value.as_ref().map(|value| with_new_row(value, alias)),
-                    )
-                });
-                &named.collect::<Vec<_>>()
-            }
-        };
-        let new = self.assign(&inner, &columns, assignments, old)?;
+        let new = self.assign(&inner, &columns, &insert.on_duplicate, old)?;
         let changed = new != *old;
         if changed {
             self.replace_row(table, key, old, &new)?;
@@ -1118,44 +1133,31 @@ pub(super) fn duplicate_error(definition: &Definition, index: usize, row: &[Valu
     )
 }
 
-/// Lets `alias.column` mean the row that was to be inserted.
-fn with_new_row(expression: &Expression, alias: &str) -> Expression {
-    match expression {
-        Expression::Column {
-            table: Some(table),
-            name,
-        } if table == alias => Expression::Inserted(name.clone()),
-        Expression::Binary(operator, left, right) => Expression::Binary(
-            *operator,
-            Box::new(with_new_row(left, alias)),
-            Box::new(with_new_row(right, alias)),
-        ),
-        Expression::Prefix(prefix, operand) => {
-            Expression::Prefix(*prefix, Box::new(with_new_row(operand, alias)))
-        }
-        Expression::Call(function, arguments) => Expression::Call(
-            *function,
-            arguments
-                .iter()
-                .map(|part| with_new_row(part, alias))
-                .collect(),
-        ),
-        Expression::Case {
-            operand,
-            arms,
-            otherwise,
-        } => Expression::Case {
-            operand: operand
-                .as_ref()
-                .map(|operand| Box::new(with_new_row(operand, alias))),
-            arms: arms
-                .iter()
-                .map(|(when, then)| (with_new_row(when, alias), with_new_row(then, alias)))
-                .collect(),
-            otherwise: otherwise
-                .as_ref()
-                .map(|otherwise| Box::new(with_new_row(otherwise, alias))),
-        },
-        other => other.clone(),
+/// What `AS new(a, b)` names: the row that was to be inserted, as a table of the columns that are given.
+fn new_row(
+    definition: &Definition,
+    insert: &Insert,
+    columns: &[usize],
+) -> Outcome<Option<Definition>> {
+    let Some(alias) = &insert.alias else {
+        return Ok(None);
+    };
+    if *alias == insert.table {
+        return Err(error::not_unique(alias).into());
     }
+    let mut names: Vec<String> = insert.alias_columns.clone();
+    if names.is_empty() {
+        names = columns
+            .iter()
+            .map(|column| definition.names[*column].clone())
+            .collect();
+    }
+    if names.len() != columns.len() {
+        return Err(error::view_columns().into());
+    }
+    let mut new = Definition::bare(alias, names.into());
+    for column in columns {
+        new.columns.push(definition.columns[*column].clone());
+    }
+    Ok(Some(new))
 }
