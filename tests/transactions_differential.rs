@@ -29,8 +29,15 @@ use mariadb::{Answer, Client, Server};
 use random::Step;
 use transactions::{CONNECTIONS, Transactions};
 
-/// How long theirs may take to come to rest where it is not what ours came to.
-const SETTLING: Duration = Duration::from_millis(2000);
+/// How long theirs has to be at rest where it is not what ours came to.
+const SETTLING: Duration = Duration::from_millis(500);
+/// Stops purge, once it has done what it is about.
+const STOP: &str = "FLUSH TABLES guard FOR EXPORT";
+const GO_ON: &str = "UNLOCK TABLES";
+/// How long theirs may take to come to rest.
+const RESTLESS: Duration = Duration::from_secs(10);
+/// How long purge may take.
+const PURGING: Duration = Duration::from_secs(5);
 /// How long lock waits last where they are to become too long, in seconds.
 const SHORT: u64 = 3;
 
@@ -44,6 +51,14 @@ fn random_transactions_wait_and_answer_as_in_mariadb() {
         Ok(server) => server,
         Err(reason) => return println!("skipped: {reason}"),
     };
+    let mut monitor = server.connect(false).unwrap();
+    for sql in [
+        "CREATE TABLE guard (n INT)",
+        "CREATE TABLE last (n INT)",
+        "INSERT INTO last VALUES (0)",
+    ] {
+        monitor.ask(sql).unwrap();
+    }
     // Without being asked for more, the same sequences every time.
     let (seconds, most) = match number_from("LATCHKEY_DIFFERENTIAL_SECONDS") {
         Some(seconds) => (seconds, u64::MAX),
@@ -133,7 +148,7 @@ fn apply(database: &mut Database, step: &Step) -> DatabaseOutput {
     match Statement::parse(&step.sql) {
         Err(error) => DatabaseOutput {
             replies: vec![(connection, SqlReply::Error(error))],
-            facts: Vec::new(),
+            ..DatabaseOutput::default()
         },
         Ok(statement) => database.apply(DatabaseInput::Statement {
             connection,
@@ -158,6 +173,8 @@ struct Pair {
     clients: Vec<Client>,
     numbers: Vec<String>,
     monitor: Client,
+    /// Keeps purge from going on by itself.
+    guard: Client,
     /// Whether entries have been removed from an index.
     deleted: bool,
     /// What has been sent and not answered.
@@ -168,6 +185,7 @@ struct Pair {
 
 impl Drop for Pair {
     fn drop(&mut self) {
+        let _ = self.guard.ask(GO_ON);
         for number in &self.numbers {
             let _ = self.monitor.ask(&format!("KILL {number}"));
         }
@@ -179,6 +197,8 @@ impl Trial<'_> {
         let mut monitor = self.server.connect(false).unwrap();
         monitor.ask("SET lock_wait_timeout = 20").unwrap();
         monitor.ask("DROP TABLE IF EXISTS t").unwrap();
+        let mut guard = self.server.connect(false).unwrap();
+        guard.ask(STOP).unwrap();
         let mut database = Database::default();
         let mut clients = Vec::new();
         let mut numbers = Vec::new();
@@ -198,6 +218,7 @@ impl Trial<'_> {
             clients,
             numbers,
             monitor,
+            guard,
             deleted: false,
             asked,
             patience: self.patience,
@@ -244,7 +265,6 @@ impl Pair {
         blockers: bool,
         seen: &mut BTreeMap<String, usize>,
     ) -> Result<bool, String> {
-        let waited = self.asked.iter().flatten().count();
         let output = apply(&mut self.database, step);
         let theirs = step
             .sql
@@ -254,7 +274,7 @@ impl Pair {
         self.asked[step.connection] = Some(step.sql.clone());
         let raced = self.settle(
             &output,
-            (SETTLING, waited),
+            SETTLING,
             &format!("{}> {}", name(step.connection), step.sql),
             seen,
         )?;
@@ -264,44 +284,72 @@ impl Pair {
         Ok(raced)
     }
 
-    /// Waits until rows that are deleted are gone, unless a snapshot still needs them.
-    fn purge(&mut self) {
-        for _ in 0..60 {
-            match self
-                .monitor
-                .ask("SHOW STATUS LIKE 'Innodb_history_list_length'")
-            {
-                Ok(Answer::Rows(rows)) if rows[0][1].as_deref() != Some("0") => {}
-                _ => return,
-            }
-            if let Ok(Answer::Rows(rows)) = self.monitor.ask("SHOW ENGINE INNODB STATUS")
-                && rows[0][2]
-                    .as_ref()
-                    .is_some_and(|text| text.contains("Trx read view will not see"))
-            {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
+    /// What InnoDB tells of itself.
+    fn status(&mut self) -> String {
+        match self.monitor.ask("SHOW ENGINE INNODB STATUS") {
+            Ok(Answer::Rows(mut rows)) => rows[0][2].take().unwrap_or_default(),
+            _ => String::new(),
         }
+    }
+
+    /// Whether purge has come to the oldest snapshot, or to the end.
+    fn has_purged(&mut self) -> bool {
+        let text = self.status();
+        let numbers = |before: &str| -> Vec<u64> {
+            let rests = text.split(before).skip(1);
+            let words = rests.filter_map(|rest| rest.split(|it: char| !it.is_ascii_digit()).next());
+            words.filter_map(|word| word.parse().ok()).collect()
+        };
+        let snapshots = numbers("will not see trx with id >= ");
+        let limit = snapshots
+            .into_iter()
+            .chain(numbers("Trx id counter "))
+            .min();
+        numbers("Purge done for trx's n:o < ").first() >= limit.as_ref()
+    }
+
+    /// Lets purge do all that it can: rows that are deleted are gone, unless a snapshot still needs them. At all other times it
+    /// is stopped, so that it does not race with statements.
+    fn purge(&mut self) {
+        let began = Instant::now();
+        let mut again = 0;
+        // What is known of purge is up to which commit it has come; this is the last one.
+        let commit = "UPDATE last SET n = n + 1";
+        let _ = self.monitor.ask(commit);
+        let _ = self.guard.ask(GO_ON);
+        while !self.has_purged() {
+            assert!(began.elapsed() < PURGING, "purge does not come");
+            std::thread::sleep(Duration::from_micros(100));
+            again += 1;
+            if again % 16 == 0 {
+                let _ = self.guard.ask(STOP);
+                let _ = self.monitor.ask(commit);
+                let _ = self.guard.ask(GO_ON);
+            }
+        }
+        let _ = self.guard.ask(STOP);
     }
 
     /// Lets every lock wait become too long.
     fn elapse(&mut self, seen: &mut BTreeMap<String, usize>) -> Result<bool, String> {
-        if self.asked.iter().all(Option::is_none) {
+        let waiting = self.asked.iter().flatten().count();
+        if waiting == 0 {
             return Ok(false);
         }
-        let output = self
+        let mut output = self
             .database
             .apply(DatabaseInput::Elapse { ms: SHORT * 1000 });
+        // Ends that come together race, too.
+        output.together |= waiting > 1;
         let long = Duration::from_secs(SHORT + 3);
-        self.settle(&output, (long, 2), "clock +3s", seen)
+        self.settle(&output, long, "clock +3s", seen)
     }
 
     /// Waits until theirs has come to where ours is, and compares the replies.
     fn settle(
         &mut self,
         output: &DatabaseOutput,
-        (most, waited): (Duration, usize),
+        most: Duration,
         what: &str,
         seen: &mut BTreeMap<String, usize>,
     ) -> Result<bool, String> {
@@ -309,8 +357,9 @@ impl Pair {
             .filter(|connection| self.database.is_waiting(ConnectionId(*connection as u32)))
             .collect();
         let mut answers: BTreeMap<usize, Answer> = BTreeMap::new();
-        let end = Instant::now() + most;
         let mut calm = 0;
+        let began = Instant::now();
+        let mut since = began;
         loop {
             let mut open = BTreeSet::new();
             for connection in 0..CONNECTIONS {
@@ -330,22 +379,43 @@ impl Pair {
                     }
                 }
             }
-            if open == waiting && (open.is_empty() || self.waiting() == waiting) {
-                calm += 1;
-                if open.is_empty() || calm > 1 {
+            if !open.is_empty() && self.waiting() != open {
+                (calm, since) = (0, Instant::now());
+                if began.elapsed() > RESTLESS {
+                    return Err("theirs does not come to rest".into());
+                }
+                continue;
+            }
+            calm += 1;
+            if open == waiting && (open.is_empty() || calm > 1) {
+                break;
+            }
+            if open != waiting && calm > 1 {
+                if since.elapsed() > most {
                     break;
                 }
-            } else {
-                calm = 0;
                 self.purge();
-                if Instant::now() > end {
-                    break;
-                }
             }
         }
         let mut replies: BTreeMap<usize, &SqlReply> = BTreeMap::new();
         for (to, reply) in &output.replies {
             replies.insert(to.0 as usize, reply);
+        }
+        // Several that go on at once may come to other locks than ours did.
+        if output.together {
+            *seen.entry("races".into()).or_default() += 1;
+            return Ok(true);
+        }
+        let lost = |reply: &SqlReply| matches!(reply, SqlReply::Error(error) if error.code == 1213);
+        let has_lost = |answer: &Answer| matches!(answer, Answer::Error { code: 1213, .. });
+        let ours = replies.iter().filter(|(_, reply)| lost(reply));
+        let theirs = answers.iter().filter(|(_, answer)| has_lost(answer));
+        let theirs: BTreeSet<usize> = theirs.map(|(victim, _)| *victim).collect();
+        for (ours, _) in ours.filter(|(victim, _)| !theirs.contains(victim)) {
+            if theirs.iter().any(|theirs| self.are_equals(*ours, *theirs)) {
+                *seen.entry("victims among equals".into()).or_default() += 1;
+                return Ok(true);
+            }
         }
         let all: BTreeSet<usize> = replies.keys().chain(answers.keys()).copied().collect();
         let mut ended = false;
@@ -355,7 +425,8 @@ impl Pair {
             let deletes = deletes.iter().any(|part| sql.contains(part));
             self.deleted |= deletes;
             let ends = ["COMMIT", "ROLLBACK", "BEGIN", "START", "SET"];
-            ended |= deletes || ends.iter().any(|word| sql.starts_with(word));
+            let lost = matches!(replies.get(&connection), Some(SqlReply::Error(error)) if error.code == 1213);
+            ended |= lost || deletes || ends.iter().any(|word| sql.starts_with(word));
             let (ours, theirs) = (replies.get(&connection), answers.get(&connection));
             let equal = match (ours, theirs) {
                 (Some(ours), Some(theirs)) => same(&sql, ours, theirs),
@@ -366,10 +437,6 @@ impl Pair {
             let late = matches!(theirs, Some(Answer::Error { code: 1205, .. }));
             if !equal && late && self.patience == SHORT && !what.starts_with("clock") {
                 *seen.entry("too late".into()).or_default() += 1;
-                return Ok(true);
-            }
-            if !equal && waited > 1 {
-                *seen.entry("races".into()).or_default() += 1;
                 return Ok(true);
             }
             if !equal {
@@ -385,12 +452,6 @@ impl Pair {
             };
             *seen.entry(label).or_default() += 1;
         }
-        // Several that went on at once may have come to other locks than ours did.
-        let woken = replies.len().saturating_sub(1);
-        if woken > 1 {
-            *seen.entry("races".into()).or_default() += 1;
-            return Ok(true);
-        }
         *seen.entry("waits".into()).or_default() += waiting.len();
         if ended && self.deleted {
             self.purge();
@@ -398,22 +459,42 @@ impl Pair {
         Ok(false)
     }
 
+    /// Whether two members of the last deadlock weigh the same: then MySQL has another rule of who loses.
+    fn are_equals(&mut self, one: usize, other: usize) -> bool {
+        let text = self.status();
+        let deadlock = text.split("LATEST DETECTED DEADLOCK").nth(1);
+        let deadlock = deadlock.and_then(|rest| rest.split("WE ROLL BACK").next());
+        let weight = |connection: usize| {
+            let number = format!("MariaDB thread id {},", self.numbers[connection]);
+            let transactions = deadlock?
+                .split("TRANSACTION:")
+                .find(|it| it.contains(&number));
+            let words: Vec<&str> = transactions?.split_whitespace().collect();
+            let structures = words.iter().position(|word| *word == "struct(s),")?;
+            let undo = words
+                .windows(4)
+                .find(|words| words[..3] == ["undo", "log", "entries"]);
+            let undo = undo.map_or(0, |words| words[3].parse().unwrap_or(0));
+            Some(words[structures - 2].parse::<u64>().ok()? + undo)
+        };
+        weight(one).is_some() && weight(one) == weight(other)
+    }
+
     /// Which connections wait, for a row, a table or a name.
     fn waiting(&mut self) -> BTreeSet<usize> {
         let mut waiting = BTreeSet::new();
-        if let Ok(Answer::Rows(rows)) = self.monitor.ask("SHOW ENGINE INNODB STATUS") {
-            let text = rows[0][2].clone().unwrap_or_default();
-            for block in text
-                .split("---TRANSACTION ")
-                .filter(|block| block.contains("LOCK WAIT"))
-            {
-                let number = block
-                    .split("MariaDB thread id ")
-                    .nth(1)
-                    .and_then(|rest| rest.split(',').next())
-                    .unwrap_or("");
-                waiting.extend(self.numbers.iter().position(|known| known == number));
-            }
+        let text = self.status();
+        for block in text
+            .split("---TRANSACTION ")
+            .skip(1)
+            .filter(|block| block.contains("LOCK WAIT"))
+        {
+            let number = block
+                .split("MariaDB thread id ")
+                .nth(1)
+                .and_then(|rest| rest.split(',').next())
+                .unwrap_or("");
+            waiting.extend(self.numbers.iter().position(|known| known == number));
         }
         let states = "SELECT id FROM information_schema.processlist WHERE state IN ('User lock', 'Waiting for table metadata lock')";
         if let Ok(Answer::Rows(rows)) = self.monitor.ask(states) {

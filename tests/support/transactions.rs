@@ -78,7 +78,13 @@ impl Transactions {
         }
         for _ in 0..26 {
             let connection = self.random.below(CONNECTIONS);
-            let sql = self.statement();
+            let mut sql = self.statement();
+            // Where one reads what is committed MariaDB takes a snapshot that nobody sees but purge.
+            let before = steps.iter().filter(|step| step.connection == connection);
+            let mut levels = before.filter(|step| step.sql.ends_with("READ COMMITTED"));
+            if sql.ends_with("SNAPSHOT") && levels.next().is_some() {
+                sql = "START TRANSACTION".into();
+            }
             steps.push(Step { connection, sql });
         }
         steps
@@ -190,9 +196,13 @@ impl Transactions {
         if self.random.one_in(6) {
             rows.push(row(self));
         }
+        let single = rows[0].clone();
+        let numbered = single.starts_with("(NULL");
         let rows = rows.join(", ");
         match self.random.below(10) {
             0 => format!("INSERT IGNORE INTO t VALUES {rows}"),
+            // MariaDB refuses rows behind one that has taken a number and replaced another.
+            1 if numbered => format!("REPLACE INTO t VALUES {single}"),
             1 => format!("REPLACE INTO t VALUES {rows}"),
             2 | 3 => format!("INSERT INTO t VALUES {rows} ON DUPLICATE KEY UPDATE v = v + 1"),
             4 => format!("INSERT INTO t VALUES {rows} ON DUPLICATE KEY UPDATE k = VALUES(k)"),
@@ -201,7 +211,7 @@ impl Transactions {
     }
 
     fn update(&mut self) -> String {
-        let condition = self.condition(true);
+        let mut condition = self.condition(true);
         let assignment = match self.random.below(12) {
             0 if condition.starts_with(" WHERE id = ") => format!("id = {}", self.id()),
             1 if condition.starts_with(" WHERE id = ") => format!("u = {}", self.unique()),
@@ -210,6 +220,15 @@ impl Transactions {
             5 => "v = v".into(),
             _ => "v = v + 1".into(),
         };
+        // The other rows keep their `k`, or the index is worth nothing.
+        if assignment.starts_with('k') && (condition.is_empty() || condition.contains('>')) {
+            condition += if condition.is_empty() {
+                " WHERE"
+            } else {
+                " AND"
+            };
+            condition += " v < 9";
+        }
         let limit = match self.random.below(6) {
             0 => " ORDER BY id LIMIT 1",
             _ => "",

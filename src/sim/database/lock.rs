@@ -163,6 +163,7 @@ impl Lock {
     pub(super) fn structure(&self) -> Option<(&str, usize, bool, Class)> {
         let (index, class) = match (&self.span, self.class) {
             (Span::Definition, _) | (Span::Record(_), Class::Implicit) => return None,
+            (Span::Rows, Class::Implicit) if self.index > 0 => return None,
             (Span::Gap { before: None, .. }, _) => (self.index, Class::NextKey),
             (_, class) => (self.index, class),
         };

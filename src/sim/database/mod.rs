@@ -120,6 +120,8 @@ pub struct DatabaseOutput {
     pub replies: Vec<(ConnectionId, SqlReply)>,
     /// What happened, in the order of happening.
     pub facts: Vec<DatabaseFact>,
+    /// Whether several connections went on at once, which real servers let race.
+    pub together: bool,
 }
 
 /// A table as it is committed.

@@ -122,12 +122,15 @@ impl Numbers {
 /// How far a statement has read that waits, so that it goes on there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Progress {
-    /// Which of the statement's scans this is.
-    scan: usize,
-    interval: usize,
+    /// Which of the statement's scans this is; 0 where a row of an INSERT has met another.
+    pub(super) scan: usize,
+    /// Or the index.
+    pub(super) interval: usize,
     /// The entry for which it waits.
-    entry: Key,
-    examined: Vec<Examined>,
+    pub(super) entry: Key,
+    pub(super) examined: Vec<Examined>,
+    /// The number of the row of an INSERT, and how much was written before it.
+    pub(super) row: (u64, usize),
 }
 
 /// What a transaction said of a few rows.
@@ -498,6 +501,7 @@ impl Run<'_> {
                     interval: first.0,
                     entry: first.1.unwrap_or_else(|| [].into()),
                     examined,
+                    row: (0, 0),
                 });
                 return Err(stop);
             }
@@ -542,6 +546,7 @@ impl Run<'_> {
                                 interval: place,
                                 entry: after_entry(entry),
                                 examined,
+                                row: (0, 0),
                             });
                             return Err(stop);
                         }
@@ -555,6 +560,7 @@ impl Run<'_> {
                             interval: place,
                             entry: entry.clone(),
                             examined,
+                            row: (0, 0),
                         });
                         return Err(stop);
                     }
@@ -581,6 +587,7 @@ impl Run<'_> {
             interval: path.intervals.len(),
             entry: [].into(),
             examined: examined.clone(),
+            row: (0, 0),
         });
         Ok(examined)
     }
@@ -599,6 +606,14 @@ impl Run<'_> {
             patience,
         } = scan.locking;
         let index = path.index;
+        let view = self.view();
+        if !self.locks_gaps()
+            && view.is_deleted(table, index, entry, key)
+            && view.is_long_deleted(table, index, entry, key)
+        {
+            // READ COMMITTED passes by what is deleted and committed, and stands for a snapshot only.
+            return Ok(Look::Nothing);
+        }
         let before = self.own_locks();
         let looks_up = path.intervals.iter().any(|interval| interval.point);
         let searches = index == 0 && path.identifying.is_empty() && !looks_up;
@@ -939,8 +954,28 @@ impl Run<'_> {
                 intention,
                 Patience::Wait,
             )?;
+            self.split_gap(table, index, &entry);
         }
         self.lock_own(table, index, entry)
+    }
+
+    /// An entry that comes into a gap which its own transaction has locked leaves a lock on each half, which InnoDB counts
+    /// (lock_rec_inherit_to_gap_if_gap_lock).
+    fn split_gap(&mut self, table: &Table, index: usize, entry: &Key) {
+        let intention = Lock {
+            table: table.definition.name.clone(),
+            index,
+            span: Span::Insert(entry.clone()),
+            exclusive: true,
+            class: Class::Gap,
+        };
+        for held in self.own_locks() {
+            if intention.conflicts_with(&held) {
+                let class = Class::Gap;
+                self.state
+                    .leave_structure(self.connection, &Lock { class, ..held });
+            }
+        }
     }
 
     /// Moves a row's entry in one of the indexes behind the rows themselves.

@@ -2,6 +2,7 @@
 //! woken.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use super::error::{self, Conditions, Outcome, SqlError, Stop};
 use super::expression::{Effects, Scope, evaluate};
@@ -11,7 +12,9 @@ use super::lock::{Class, Lock, Span, Target};
 use super::reply::SqlReply;
 use super::run::{Numbers, Progress, Run};
 use super::select;
-use super::state::{Session, State, Transaction, View, Waiting, Work, Write, set_without_effect};
+use super::state::{
+    NOBODY, Session, State, Transaction, View, Waiting, Work, Write, set_without_effect,
+};
 use super::statement::Statement;
 use super::syntax::{Command, Isolation, Item, Locking, Patience, Select, Setting};
 use super::table::{Key, Table};
@@ -150,7 +153,7 @@ impl State {
                     Some(transaction) => std::mem::replace(&mut transaction.work, before),
                     None => pending.map_or_else(Work::default, |transaction| transaction.work),
                 };
-                self.vanish(connection, session.transaction.as_ref(), &failed.writes);
+                self.vanish(connection, session.transaction.as_ref(), &failed);
                 self.finish(connection, session, SqlReply::Error(error), output);
             }
             Err(Stop::Wait(request)) => {
@@ -227,8 +230,18 @@ impl State {
             self.end(session, connection, true, output);
         }
         let uses_tables = !statement.tables().is_empty();
-        if !session.autocommit && session.transaction.is_none() && uses_tables && !defines {
-            session.transaction = Some(begin(session, None));
+        if !session.autocommit && uses_tables && !defines {
+            // A SAVEPOINT alone has not chosen how it reads.
+            let mut open = session.transaction.take().unwrap_or_default();
+            if !open.active {
+                let savepoints = open.savepoints;
+                open = Transaction {
+                    savepoints,
+                    active: true,
+                    ..begin(session, None)
+                };
+            }
+            session.transaction = Some(open);
         }
         let open = session.transaction.is_some();
         if let Some(transaction) = &mut session.transaction {
@@ -242,7 +255,7 @@ impl State {
         transaction.more_structures = transaction.more_structures.max(resumed.more_structures);
         if !uses_tables {
             // Said of the next transaction; a statement without tables is none.
-            session.next = if open { (None, None) } else { next };
+            session.next = next;
         }
         let tracks = open || !self.locks.is_empty() || !self.waiting.is_empty();
         let effects = Effects {
@@ -300,10 +313,9 @@ impl State {
             }
         } else if result.is_ok() {
             self.commit(&transaction.work);
-            let writes = transaction.work.writes;
             self.release(connection);
-            self.vanish(connection, None, &writes);
-            self.renumber(&writes);
+            self.vanish(connection, None, &transaction.work);
+            self.renumber(&transaction.work.writes);
         } else {
             pending = Some(transaction);
         }
@@ -350,12 +362,23 @@ impl State {
         }
     }
 
-    /// Where entries that these writes brought, or removed, are gone from an index, locks on them
+    /// Where entries that this work brought, or removed, are gone from an index, locks on them
     /// become locks on the gap that is left (lock_rec_inherit_to_gap in InnoDB). `own` is what the
     /// connection's transaction still is.
-    fn vanish(&mut self, connection: ConnectionId, own: Option<&Transaction>, writes: &[Write]) {
-        let mut tables: Vec<_> = writes.iter().map(|write| write.table.clone()).collect();
-        tables.dedup();
+    pub(super) fn vanish(
+        &mut self,
+        connection: ConnectionId,
+        own: Option<&Transaction>,
+        work: &Work,
+    ) {
+        let written = work.writes.iter().map(|write| &write.table);
+        let before = work.overwritten.iter().map(|(table, ..)| table);
+        let mut tables: Vec<Arc<str>> = Vec::new();
+        for table in written.chain(before) {
+            if !tables.contains(table) {
+                tables.push(table.clone());
+            }
+        }
         for name in tables {
             let Ok(table) = self.table(&name).cloned() else {
                 continue;
@@ -403,10 +426,25 @@ impl State {
         };
         let entries = view.entries(table, index).into_iter();
         let entries: Vec<Key> = entries.map(|(entry, _)| entry).collect();
+        let untold: Vec<Lock> = held
+            .iter()
+            .filter(|(owner, lock)| {
+                let implicit = *owner == connection && lock.class == Class::Implicit;
+                let entry = lock.span.entry().filter(|_| implicit && own.is_some());
+                entry.is_some_and(|entry| !view.tells_of(table, index, entry))
+            })
+            .map(|(_, lock)| lock.clone())
+            .collect();
+        for lock in untold {
+            self.let_go(connection, &lock);
+        }
         for (owner, lock) in held {
             if let Some(rest) = self.rest_of(owner, own, &lock, &entries) {
                 self.let_go(owner, &lock);
-                self.hold(owner, rest);
+                // Of a lock of which only the entry told nothing is left.
+                if rest.structure().is_some() {
+                    self.hold(owner, rest);
+                }
             }
         }
         // Who waits for an entry that is gone waits no longer.
@@ -435,7 +473,10 @@ impl State {
     ) -> Option<Lock> {
         let span = left_over(entries, &lock.span)?;
         let gap = matches!(lock.span, Span::Gap { .. });
-        let kept = gap || (lock.class != Class::Implicit && self.inherits(owner, own, lock));
+        // The gap before an entry is locked with that one.
+        let before = lock.span.entry();
+        let stands = gap && before.is_none_or(|entry| entries.binary_search(entry).is_ok());
+        let kept = stands || (lock.class != Class::Implicit && self.inherits(owner, own, lock));
         Some(Lock {
             span: if kept { span } else { Span::Rows },
             class: if kept && !gap { Class::Gap } else { lock.class },
@@ -470,9 +511,9 @@ impl State {
             if commit {
                 self.commit(&transaction.work);
             }
-            let writes = transaction.work.writes;
             self.release(connection);
-            self.vanish(connection, None, &writes);
+            self.vanish(connection, None, &transaction.work);
+            let writes = transaction.work.writes;
             if transaction.snapshot.is_some() {
                 // What others deleted stood for as long as this snapshot showed it.
                 for table in self.tables.clone() {
@@ -507,6 +548,7 @@ impl State {
             } => {
                 self.end(session, connection, true, output);
                 let mut transaction = begin(session, *read_only);
+                transaction.active = true;
                 if *snapshot && transaction.isolation >= Isolation::RepeatableRead {
                     transaction.snapshot = Some(self.tables.clone());
                     transaction.joined = true;
@@ -515,7 +557,7 @@ impl State {
                 done
             }
             Command::End { commit, chain } => {
-                let open = session.transaction.as_ref();
+                let open = session.transaction.as_ref().filter(|open| open.active);
                 let same = open.map(|open| (open.isolation, open.read_only));
                 self.end(session, connection, *commit, output);
                 if !*chain {
@@ -525,13 +567,14 @@ impl State {
                     let mut next = begin(session, None);
                     (next.isolation, next.read_only) =
                         same.unwrap_or((next.isolation, next.read_only));
+                    next.active = true;
                     session.transaction = Some(next);
                 }
                 done
             }
             Command::Savepoint(name) => {
-                if session.transaction.is_none() && !session.autocommit {
-                    session.transaction = Some(begin(session, None));
+                if !session.autocommit {
+                    session.transaction.get_or_insert_default();
                 }
                 if let Some(transaction) = &mut session.transaction {
                     transaction
@@ -560,11 +603,12 @@ impl State {
                     if !joined {
                         // All that was done with rows is undone, and their locks are given up.
                         transaction.snapshot = None;
+                        transaction.stood = Vec::new();
                         transaction.more_structures = 0;
                         transaction.joined = false;
                         self.release(connection);
                     }
-                    self.vanish(connection, Some(transaction), &undone.writes);
+                    self.vanish(connection, Some(transaction), &undone);
                 } else {
                     transaction.savepoints.truncate(at);
                 }
@@ -776,6 +820,7 @@ impl State {
             if ready.is_empty() {
                 self.purge();
             }
+            output.together |= ready.len() > 1;
             for (connection, statement, parameters, now, resumed) in std::mem::take(&mut ready) {
                 self.attempt(connection, &statement, parameters, now, resumed, output);
             }
@@ -784,10 +829,9 @@ impl State {
 
     /// Removes the rows that were deleted while others waited.
     fn purge(&mut self) {
-        let nobody = ConnectionId(u32::MAX);
         for (table, ..) in std::mem::take(&mut self.deleted) {
             if let Ok(table) = self.table(&table).cloned() {
-                self.vanish_from_table(nobody, None, &table);
+                self.vanish_from_table(NOBODY, None, &table);
             }
         }
     }
@@ -842,6 +886,7 @@ impl State {
                     );
                 }
                 Target::Lock(_) => {
+                    self.vanish(NOBODY, None, &waiting.transaction.work);
                     let mut session = self.take_session(connection);
                     let error = error::lock_wait_timeout();
                     session.fail(Conditions::default(), &error);
@@ -1126,19 +1171,19 @@ impl Run<'_> {
                 isolation,
                 read_only,
             } => {
-                if self.open && !session {
+                if self.transaction.active && !session {
                     return Err(error::transaction_characteristics().into());
                 }
                 if let Some(isolation) = isolation {
                     if *session {
-                        self.session.isolation = *isolation;
+                        self.set_isolation(*isolation);
                     } else {
                         self.session.next.0 = Some(*isolation);
                     }
                 }
                 if let Some(read_only) = read_only {
                     if *session {
-                        self.session.read_only = *read_only;
+                        self.set_read_only(*read_only);
                     } else {
                         self.session.next.1 = Some(*read_only);
                     }
@@ -1146,6 +1191,22 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The isolation of the session's transactions; between two also that of the next, whatever was said of it.
+    fn set_isolation(&mut self, isolation: Isolation) {
+        self.session.isolation = isolation;
+        if !self.transaction.active {
+            self.session.next.0 = None;
+        }
+    }
+
+    /// The same of READ ONLY.
+    fn set_read_only(&mut self, read_only: bool) {
+        self.session.read_only = read_only;
+        if !self.transaction.active {
+            self.session.next.1 = None;
+        }
     }
 
     fn set_system(&mut self, name: &str, value: &Value) -> Outcome<()> {
@@ -1164,20 +1225,20 @@ impl Run<'_> {
                 self.session.autocommit = on;
             }
             "transaction_read_only" => {
-                self.session.read_only = match text.as_str() {
+                self.set_read_only(match text.as_str() {
                     "1" | "ON" | "TRUE" => true,
                     "0" | "OFF" | "FALSE" | "DEFAULT" => false,
                     _ => return Err(wrong().into()),
-                };
+                });
             }
             "transaction_isolation" => {
-                self.session.isolation = match text.replace('-', " ").as_str() {
+                self.set_isolation(match text.replace('-', " ").as_str() {
                     "READ UNCOMMITTED" => Isolation::ReadUncommitted,
                     "READ COMMITTED" => Isolation::ReadCommitted,
                     "REPEATABLE READ" | "DEFAULT" => Isolation::RepeatableRead,
                     "SERIALIZABLE" => Isolation::Serializable,
                     _ => return Err(wrong().into()),
-                };
+                });
             }
             "innodb_lock_wait_timeout" => {
                 let default = text == "DEFAULT";

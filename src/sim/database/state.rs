@@ -16,6 +16,8 @@ use super::syntax::Isolation;
 use super::table::{Key, Table};
 use super::value::{Value, Values};
 
+/// No connection of any.
+pub(super) const NOBODY: ConnectionId = ConnectionId(u32::MAX);
 /// MySQL's innodb_lock_wait_timeout, in seconds.
 pub(super) const LOCK_WAIT_SECONDS: u64 = 50;
 /// MySQL's lock_wait_timeout, for definitions of tables, in milliseconds.
@@ -31,10 +33,14 @@ pub(super) struct Write {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct Transaction {
+    /// Whether BEGIN or a statement with tables has begun it, not a SAVEPOINT alone (SERVER_STATUS_IN_TRANS).
+    pub(super) active: bool,
     pub(super) isolation: Isolation,
     pub(super) read_only: bool,
     /// The committed tables as they were at the first read.
     pub(super) snapshot: Option<Vec<Arc<Table>>>,
+    /// Rows that have changed since then, whether the snapshot shows them or not: their entries stand while it lasts.
+    pub(super) stood: Vec<(Arc<str>, Key, Values)>,
     pub(super) work: Work,
     /// With their names, and whether rows had been asked for by then.
     pub(super) savepoints: Vec<(String, Work, bool)>,
@@ -406,20 +412,42 @@ impl State {
 
     /// Writes what a transaction wrote into the tables.
     pub(super) fn commit(&mut self, work: &Work) {
-        let waited = !self.waiting.is_empty();
+        let mut gone = work.overwritten.clone();
         for write in &work.writes {
             let Some(table) = self.table_mut(&write.table) else {
                 continue;
             };
-            let before = table.get(&write.key).filter(|_| waited).cloned();
+            if let Some(before) = table.get(&write.key) {
+                let stays = |row: &Values| {
+                    let of = |row: &Values, index| table.definition.entry(index, row, &write.key);
+                    (1..table.definition.index_count())
+                        .all(|index| of(row, index) == of(before, index))
+                };
+                if !write.row.as_ref().is_some_and(stays) {
+                    gone.push((write.table.clone(), write.key.clone(), before.clone()));
+                }
+            }
             table.put(&write.key, write.row.clone());
-            if let Some(before) = before {
-                let entries = (write.table.clone(), write.key.clone(), before);
-                self.deleted.push(entries);
+        }
+        let keep = |transaction: &mut Transaction| {
+            if transaction.snapshot.is_some() {
+                transaction.stood.extend_from_slice(&gone);
+            }
+        };
+        for waiting in &mut self.waiting {
+            keep(&mut waiting.transaction);
+        }
+        for (_, session) in &mut self.sessions {
+            if session
+                .transaction
+                .as_ref()
+                .is_some_and(|open| open.snapshot.is_some())
+            {
+                Arc::make_mut(session).transaction.iter_mut().for_each(keep);
             }
         }
-        for entries in work.overwritten.iter().filter(|_| waited) {
-            self.deleted.push(entries.clone());
+        if !self.waiting.is_empty() {
+            self.deleted.extend(gone);
         }
     }
 
@@ -448,10 +476,11 @@ impl State {
         );
     }
 
-    /// The connection waits no longer.
+    /// The connection waits no longer, and what its statement wrote is gone.
     pub(super) fn stop_waiting(&mut self, connection: ConnectionId) {
         if let Some(place) = self.place_of(connection) {
-            self.waiting.remove(place);
+            let waiting = self.waiting.remove(place);
+            self.vanish(NOBODY, None, &waiting.transaction.work);
         }
     }
 
@@ -671,9 +700,9 @@ impl<'a> View<'a> {
                     add(row, key);
                 }
             }
-            for then in transaction.snapshot.iter().flatten() {
-                if then.definition == *definition && then.rows != table.rows {
-                    then.rows.iter().for_each(|(key, values)| add(values, key));
+            for (table, key, row) in &transaction.stood {
+                if *table == definition.name {
+                    add(row, key);
                 }
             }
         }
@@ -697,6 +726,55 @@ impl View<'_> {
             });
         let latest = written.unwrap_or_else(|| table.get(key));
         latest.is_none_or(|row| table.definition.entry(index, row, key) != *entry)
+    }
+
+    /// Whether the transaction itself has changed what an entry of an index is of: then nobody else may have it.
+    pub(super) fn tells_of(self, table: &Table, index: usize, entry: &Key) -> bool {
+        let Work {
+            writes,
+            overwritten,
+            ..
+        } = &self.transaction.work;
+        let name = &table.definition.name;
+        let written = writes.iter().map(|write| (&write.table, &write.key));
+        let before = overwritten.iter().map(|(of, key, _)| (of, key));
+        let mut keys = written.chain(before).filter(|(of, _)| *of == name);
+        keys.any(|(_, key)| {
+            let holds = |row: &Values| table.definition.entry(index, row, key) == *entry;
+            let now = self.current(table, key).as_ref().is_some_and(holds);
+            let mut versions = overwritten
+                .iter()
+                .filter(|(of, at, _)| of == name && at == key);
+            let differs = now != table.get(key).is_some_and(holds)
+                || versions.any(|(.., row)| holds(row) != now);
+            differs || (index == 0 && key == entry)
+        })
+    }
+
+    /// Whether no transaction that is open has marked a deleted entry so.
+    pub(super) fn is_long_deleted(
+        self,
+        table: &Table,
+        index: usize,
+        entry: &Key,
+        key: &Key,
+    ) -> bool {
+        let name = &table.definition.name;
+        let holds = |row: &Values| table.definition.entry(index, row, key) == *entry;
+        let stood = table.get(key).is_some_and(holds);
+        let own = std::iter::once(self.transaction);
+        !own.chain(self.state.others(self.connection))
+            .any(|transaction| {
+                let Work {
+                    writes,
+                    overwritten,
+                    ..
+                } = &transaction.work;
+                (stood && find_write(writes, name, key).is_ok())
+                    || overwritten
+                        .iter()
+                        .any(|(of, at, row)| of == name && at == key && holds(row))
+            })
     }
 }
 

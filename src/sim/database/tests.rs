@@ -280,6 +280,114 @@ fn transactions_wait_for_each_other() {
          A: BEGIN => OK
          A: INSERT INTO t VALUES (4, 40) => 1 row
          B: UPDATE t SET n = n + 1 WHERE id >= 4 => 1 row",
+        // A SAVEPOINT begins no transaction that could not be changed any more; SESSION is the later word.
+        "A: SET autocommit = 0 => OK
+         A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         A: SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ => OK
+         A: SAVEPOINT one => OK
+         A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         A: SELECT n FROM t WHERE id = 1 => 10
+         B: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         A: SELECT n FROM t WHERE id = 1 => 11
+         A: ROLLBACK TO one => OK
+         A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED => ERROR 1568 (25001): Transaction characteristics can't be changed while a transaction is in progress
+         A: COMMIT => OK
+         A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         A: SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ => OK
+         A: SELECT n FROM t WHERE id = 1 => 11
+         B: UPDATE t SET n = 12 WHERE id = 1 => 1 row
+         A: SELECT n FROM t WHERE id = 1 => 11",
+        // Nothing is left of the entries of an insert that failed: B has done less than C.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE, k INT, v INT, KEY (k)) => OK
+         A: INSERT INTO w VALUES (2, 20, 1, 0), (4, 40, 1, 0), (6, 60, 1, 0), (8, 80, 1, 0) => 4 rows
+         B: BEGIN => OK
+         B: INSERT INTO w VALUES (5, 70, 1, 0), (9, 20, 1, 0) => ERROR 1062 (23000): Duplicate entry '20' for key 'w.u'
+         B: INSERT INTO w VALUES (8, 0, 1, 0) => ERROR 1062 (23000): Duplicate entry '8' for key 'w.PRIMARY'
+         C: UPDATE w SET v = v + 1 => waits
+         B: UPDATE w SET v = v + 1 WHERE id = 2 => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         C => 4 rows",
+        // A row that waits for the one that it has met does not see what came meanwhile before it changes that.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE) => OK
+         A: INSERT INTO w VALUES (4, 40), (6, 60) => 2 rows
+         B: BEGIN => OK
+         B: SELECT * FROM w WHERE id = 4 FOR UPDATE => (4, 40)
+         A: REPLACE INTO w VALUES (1, 40) => waits
+         C: INSERT INTO w VALUES (1, 90) => 1 row
+         B: COMMIT => OK
+         A => ERROR 1062 (23000): Duplicate entry '1' for key 'w.PRIMARY'",
+        // READ COMMITTED passes by a row that is deleted and stands for a snapshot alone, whoever has locked it.
+        "A: START TRANSACTION WITH CONSISTENT SNAPSHOT => OK
+         B: DELETE FROM t WHERE id = 2 => 1 row
+         B: BEGIN => OK
+         B: SELECT * FROM t WHERE id >= 2 FOR UPDATE => (5, 50)
+         C: SELECT * FROM t WHERE id = 2 FOR UPDATE NOWAIT => ERROR 3572 (HY000): Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.
+         C: SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         C: SELECT * FROM t WHERE id = 2 FOR UPDATE => no rows
+         C: SELECT * FROM t WHERE id IN (1, 2) FOR UPDATE => (1, 10)",
+        // A row that came and went behind a snapshot's back stands while it lasts.
+        "A: START TRANSACTION WITH CONSISTENT SNAPSHOT => OK
+         B: INSERT INTO t VALUES (3, 30) => 1 row
+         B: DELETE FROM t WHERE id = 3 => 1 row
+         B: BEGIN => OK
+         B: SELECT * FROM t WHERE id = 3 FOR UPDATE => no rows
+         C: INSERT INTO t VALUES (4, 40) => 1 row
+         C: SELECT * FROM t WHERE id = 3 FOR UPDATE => waits
+         B: COMMIT => OK
+         C => no rows",
+        // An entry that comes into a gap of its own transaction makes two of it: C has done more than A.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE, v INT) => OK
+         A: INSERT INTO w VALUES (1, 10, 0), (2, 20, 0), (4, 40, 0), (8, 80, 1) => 4 rows
+         C: BEGIN => OK
+         C: REPLACE INTO w VALUES (5, 80, 1) => 2 rows
+         A: DELETE FROM w WHERE v = 0 => waits
+         C: DELETE FROM w WHERE id = 4 => 1 row
+         A => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction",
+        // An UPDATE that failed leaves no lock on the entry that it had removed.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE) => OK
+         A: INSERT INTO w VALUES (6, 60), (8, 80) => 2 rows
+         A: BEGIN => OK
+         A: UPDATE w SET u = 80 WHERE id = 6 => ERROR 1062 (23000): Duplicate entry '80' for key 'w.u'
+         C: INSERT INTO w VALUES (9, 60) => ERROR 1062 (23000): Duplicate entry '60' for key 'w.u'",
+        // Of a statement that loses a deadlock outside of a transaction nothing stands, and READ COMMITTED keeps no gap.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE, v INT) => OK
+         A: INSERT INTO w VALUES (2, 20, 0), (6, 60, 0) => 2 rows
+         A: SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         A: BEGIN => OK
+         A: INSERT INTO w VALUES (1, 90, 0) => 1 row
+         B: INSERT INTO w VALUES (4, 90, 0) => waits
+         A: UPDATE w SET v = 1 WHERE id > 1 => 2 rows
+         A: SELECT id FROM w WHERE v = 7 FOR UPDATE => no rows
+         B => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         C: INSERT INTO w VALUES (4, 40, 0) => 1 row",
+        // What a transaction had inserted and deleted goes with it, too: those who waited for it go on together.
+        "A: BEGIN => OK
+         A: INSERT INTO t VALUES (3, 30) => 1 row
+         A: DELETE FROM t WHERE id = 3 => 1 row
+         B: INSERT INTO t VALUES (3, 31) => waits
+         C: INSERT INTO t VALUES (3, 32) => waits
+         A: ROLLBACK => OK
+         B => 1 row
+         C => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction",
+        // Wherever a row waits that has met another, it goes on with that one.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE, k INT, KEY (k)) => OK
+         A: INSERT INTO w VALUES (2, 20, 20), (8, 80, 20) => 2 rows
+         B: BEGIN => OK
+         B: SELECT * FROM w WHERE k = 30 FOR UPDATE => no rows
+         C: INSERT INTO w VALUES (3, 80, 40) ON DUPLICATE KEY UPDATE k = VALUES(k) => waits
+         A: BEGIN => OK
+         A: SELECT * FROM w WHERE id = 3 FOR UPDATE => no rows
+         B: COMMIT => OK
+         C => 2 rows",
+        // READ COMMITTED keeps nothing of the lock of a REPLACE on an entry that is gone, nor of the gap before it.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE) => OK
+         A: INSERT INTO w VALUES (4, 40), (6, 60) => 2 rows
+         A: START TRANSACTION WITH CONSISTENT SNAPSHOT => OK
+         B: DELETE FROM w WHERE id >= 4 => 2 rows
+         B: SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         B: BEGIN => OK
+         B: REPLACE INTO w VALUES (4, 40) => 1 row
+         A: COMMIT => OK
+         C: INSERT INTO w VALUES (7, 50) => 1 row",
         // A row that comes back finds its entry of before, and locks it as another's, with the gap behind.
         "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE) => OK
          A: INSERT INTO w VALUES (2, 20), (4, 40), (10, 100) => 3 rows

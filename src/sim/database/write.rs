@@ -9,7 +9,7 @@ use super::expression::{Scope, Source, check, evaluate};
 use super::fact::{Condition, DatabaseFact, RowFact, WriteFact, WriteKind};
 use super::path::Path;
 use super::reply::SqlReply;
-use super::run::{EXCLUSIVE, EachRow, Examined, Run, Scan};
+use super::run::{EXCLUSIVE, EachRow, Examined, Progress, Run, Scan};
 use super::select;
 use super::syntax::{
     Assignment, Conjunct, Delete, Expression, Insert, InsertSource, Limit, Order, Update,
@@ -949,9 +949,15 @@ impl Run<'_> {
         let mut stood = Vec::new();
         while index < definition.index_count() {
             let own = (index > 0).then(|| (&place, stood.contains(&index)));
-            let Some((key, old)) =
-                self.duplicate(table, index, row, insert.replace || updates, own)?
-            else {
+            let progress = (target.row, self.transaction.work.undo);
+            let found = match self.met(table, progress) {
+                Some((at, key, old)) => {
+                    index = at;
+                    Some((key, old))
+                }
+                None => self.duplicate(table, index, row, insert.replace || updates, own)?,
+            };
+            let Some((key, old)) = found else {
                 self.bring(table, index, &place, row)?;
                 if index == 0 {
                     self.check_room(table)?;
@@ -964,6 +970,14 @@ impl Run<'_> {
             };
             self.take_back(table, &mark);
             if insert.replace || updates {
+                // Wherever it waits from now on, it goes on with the row that it has met.
+                self.progress = Some(Progress {
+                    scan: 0,
+                    interval: index,
+                    entry: key.clone(),
+                    examined: Vec::new(),
+                    row: (target.row, self.transaction.work.undo),
+                });
                 self.lock_row(table, &key)?;
             }
             let old_fact = Some(Row::new(definition.names.clone(), old.clone()));
@@ -1021,6 +1035,16 @@ impl Run<'_> {
             matched: true,
         });
         Ok(())
+    }
+
+    /// The row that this one had met before the statement waited for it, and the index: what came since is not looked at.
+    fn met(&self, table: &Table, row: (u64, usize)) -> Option<(usize, Key, Values)> {
+        let met = self.progress.as_ref()?;
+        if met.scan > 0 || met.row != row {
+            return None;
+        }
+        let old = self.view().current(table, &met.entry)?;
+        Some((met.interval, met.entry.clone(), old))
     }
 
     /// The indexes in which an entry with these values stands already, of a row that was deleted from this place.
