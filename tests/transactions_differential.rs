@@ -175,6 +175,9 @@ struct Pair {
     monitor: Client,
     /// Keeps purge from going on by itself.
     guard: Client,
+    /// What InnoDB told of itself while somebody waited, before the step and in it.
+    before: String,
+    latest: String,
     /// Whether entries have been removed from an index.
     deleted: bool,
     /// What has been sent and not answered.
@@ -219,6 +222,8 @@ impl Trial<'_> {
             numbers,
             monitor,
             guard,
+            before: String::new(),
+            latest: String::new(),
             deleted: false,
             asked,
             patience: self.patience,
@@ -265,6 +270,7 @@ impl Pair {
         blockers: bool,
         seen: &mut BTreeMap<String, usize>,
     ) -> Result<bool, String> {
+        self.before = std::mem::take(&mut self.latest);
         let output = apply(&mut self.database, step);
         let theirs = step
             .sql
@@ -409,13 +415,12 @@ impl Pair {
         let lost = |reply: &SqlReply| matches!(reply, SqlReply::Error(error) if error.code == 1213);
         let has_lost = |answer: &Answer| matches!(answer, Answer::Error { code: 1213, .. });
         let ours = replies.iter().filter(|(_, reply)| lost(reply));
+        let ours: BTreeSet<usize> = ours.map(|(victim, _)| *victim).collect();
         let theirs = answers.iter().filter(|(_, answer)| has_lost(answer));
         let theirs: BTreeSet<usize> = theirs.map(|(victim, _)| *victim).collect();
-        for (ours, _) in ours.filter(|(victim, _)| !theirs.contains(victim)) {
-            if theirs.iter().any(|theirs| self.are_equals(*ours, *theirs)) {
-                *seen.entry("victims among equals".into()).or_default() += 1;
-                return Ok(true);
-            }
+        if ours != theirs && self.has_equals(ours.union(&theirs).copied().collect()) {
+            *seen.entry("victims among equals".into()).or_default() += 1;
+            return Ok(true);
         }
         let all: BTreeSet<usize> = replies.keys().chain(answers.keys()).copied().collect();
         let mut ended = false;
@@ -459,31 +464,40 @@ impl Pair {
         Ok(false)
     }
 
-    /// Whether two members of the last deadlock weigh the same: then MySQL has another rule of who loses.
-    fn are_equals(&mut self, one: usize, other: usize) -> bool {
+    /// Whether two victims weighed the same, before or in the deadlock: then MySQL has another rule of who loses.
+    fn has_equals(&mut self, victims: Vec<usize>) -> bool {
         let text = self.status();
-        let deadlock = text.split("LATEST DETECTED DEADLOCK").nth(1);
-        let deadlock = deadlock.and_then(|rest| rest.split("WE ROLL BACK").next());
-        let weight = |connection: usize| {
-            let number = format!("MariaDB thread id {},", self.numbers[connection]);
-            let transactions = deadlock?
-                .split("TRANSACTION:")
-                .find(|it| it.contains(&number));
-            let words: Vec<&str> = transactions?.split_whitespace().collect();
-            let structures = words.iter().position(|word| *word == "struct(s),")?;
-            let undo = words
-                .windows(4)
-                .find(|words| words[..3] == ["undo", "log", "entries"]);
-            let undo = undo.map_or(0, |words| words[3].parse().unwrap_or(0));
-            Some(words[structures - 2].parse::<u64>().ok()? + undo)
-        };
-        weight(one).is_some() && weight(one) == weight(other)
+        let rest = text.split("LATEST DETECTED DEADLOCK").nth(1);
+        let deadlock = rest.and_then(|rest| rest.split("WE ROLL BACK").next());
+        [deadlock.unwrap_or(""), &self.before].iter().any(|text| {
+            let weights = victims
+                .iter()
+                .filter_map(|victim| self.weight(text, *victim));
+            let weights: Vec<u64> = weights.collect();
+            let each: BTreeSet<&u64> = weights.iter().collect();
+            each.len() < weights.len()
+        })
+    }
+
+    /// How much InnoDB says that a transaction has done.
+    fn weight(&self, text: &str, connection: usize) -> Option<u64> {
+        let number = format!("MariaDB thread id {},", self.numbers[connection]);
+        let mut transactions = text.split("TRANSACTION ");
+        let words = transactions.find(|it| it.contains(&number))?;
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let number = |at: usize| words.get(at)?.parse::<u64>().ok();
+        let structures = words.iter().position(|word| *word == "struct(s),")?;
+        let mut triples = words.windows(3);
+        let undo = triples.position(|words| *words == ["undo", "log", "entries"]);
+        let undo = undo.and_then(|at| number(at + 3)).unwrap_or(0);
+        Some(number(structures.checked_sub(2)?)? + undo)
     }
 
     /// Which connections wait, for a row, a table or a name.
     fn waiting(&mut self) -> BTreeSet<usize> {
         let mut waiting = BTreeSet::new();
         let text = self.status();
+        self.latest.clone_from(&text);
         for block in text
             .split("---TRANSACTION ")
             .skip(1)

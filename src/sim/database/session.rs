@@ -230,7 +230,8 @@ impl State {
             self.end(session, connection, true, output);
         }
         let uses_tables = !statement.tables().is_empty();
-        if !session.autocommit && uses_tables && !defines {
+        let exist = |tables: Vec<&str>| tables.iter().all(|name| self.table(name).is_ok());
+        if !session.autocommit && uses_tables && !defines && exist(statement.tables()) {
             // A SAVEPOINT alone has not chosen how it reads.
             let mut open = session.transaction.take().unwrap_or_default();
             if !open.active {
@@ -513,13 +514,9 @@ impl State {
             }
             self.release(connection);
             self.vanish(connection, None, &transaction.work);
+            // What others deleted stood for as long as this snapshot lasted.
+            self.deleted.extend(transaction.stood);
             let writes = transaction.work.writes;
-            if transaction.snapshot.is_some() {
-                // What others deleted stood for as long as this snapshot showed it.
-                for table in self.tables.clone() {
-                    self.vanish_from_table(connection, None, &table);
-                }
-            }
             self.renumber(&writes);
             if !writes.is_empty() {
                 let fact = if commit {
@@ -603,7 +600,7 @@ impl State {
                     if !joined {
                         // All that was done with rows is undone, and their locks are given up.
                         transaction.snapshot = None;
-                        transaction.stood = Vec::new();
+                        self.deleted.append(&mut transaction.stood);
                         transaction.more_structures = 0;
                         transaction.joined = false;
                         self.release(connection);
@@ -827,13 +824,14 @@ impl State {
         }
     }
 
-    /// Removes the rows that were deleted while others waited.
+    /// Removes the rows that were deleted, and stood for those who waited.
     fn purge(&mut self) {
-        for (table, ..) in std::mem::take(&mut self.deleted) {
-            if let Ok(table) = self.table(&table).cloned() {
-                self.vanish_from_table(NOBODY, None, &table);
-            }
-        }
+        let deleted = std::mem::take(&mut self.deleted);
+        let work = Work {
+            overwritten: deleted,
+            ..Work::default()
+        };
+        self.vanish(NOBODY, None, &work);
     }
 
     /// Gives a lock that was waited for; whether waiting has made a structure of its own for it.

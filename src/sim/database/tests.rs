@@ -280,11 +280,12 @@ fn transactions_wait_for_each_other() {
          A: BEGIN => OK
          A: INSERT INTO t VALUES (4, 40) => 1 row
          B: UPDATE t SET n = n + 1 WHERE id >= 4 => 1 row",
-        // A SAVEPOINT begins no transaction that could not be changed any more; SESSION is the later word.
+        // A SAVEPOINT begins no transaction that could not be changed any more, nor does a table that is not there; SESSION is the later word.
         "A: SET autocommit = 0 => OK
          A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
          A: SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ => OK
          A: SAVEPOINT one => OK
+         A: SELECT * FROM w => ERROR 1146 (42S02): Table 'test.w' doesn't exist
          A: SET TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
          A: SELECT n FROM t WHERE id = 1 => 10
          B: UPDATE t SET n = 11 WHERE id = 1 => 1 row
@@ -388,6 +389,15 @@ fn transactions_wait_for_each_other() {
          B: REPLACE INTO w VALUES (4, 40) => 1 row
          A: COMMIT => OK
          C: INSERT INTO w VALUES (7, 50) => 1 row",
+        // Who waited for a row that stood for a snapshot finds it still when that ends, and writes it in its place.
+        "A: START TRANSACTION WITH CONSISTENT SNAPSHOT => OK
+         B: DELETE FROM t WHERE id = 5 => 1 row
+         B: BEGIN => OK
+         B: SELECT * FROM t WHERE id = 4 FOR UPDATE => no rows
+         A: SELECT * FROM t WHERE id = 5 FOR UPDATE => no rows
+         C: INSERT INTO t VALUES (5, 51) => waits
+         A: COMMIT => OK
+         C => 1 row",
         // A row that comes back finds its entry of before, and locks it as another's, with the gap behind.
         "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE) => OK
          A: INSERT INTO w VALUES (2, 20), (4, 40), (10, 100) => 3 rows
