@@ -179,6 +179,14 @@ UPDATE n SET c = d DIV (4 DIV z);
 UPDATE n SET c = d / (4 DIV z);
 UPDATE n SET c = d + (4 / z);
 UPDATE n SET c = i + (4 DIV z);
+SELECT -5 DIV IF(1, u, u) FROM n;
+SELECT -5 DIV COALESCE(u, NULL), -5 DIV CASE WHEN 1 THEN u ELSE NULL END FROM n;
+SELECT -5 DIV IF(1, u, NULL) FROM n;
+SELECT -5 DIV CASE WHEN 1 THEN u END FROM n;
+SELECT -5 DIV LEAST(u, u) FROM n;
+SELECT -5 DIV IFNULL(u, du), -5 DIV IF(1, u, id), -5 DIV (u + 1) FROM n;
+SET @a = 1/3, @b = 5/1, @c = 1.5 * 2, @d = 2e0/3, @e = NOW(3);
+SELECT @a, @b, @c, @d, @e, @e + 0, @f := 5/4;
 DROP TABLE n;
 
 -- Advisory locks, times, and a fenced write

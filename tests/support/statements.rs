@@ -398,6 +398,12 @@ impl Writer {
                 .to_string(),
         };
         match self.random.below(4) {
+            // What a column has no digits for MySQL rounds and MariaDB cuts, so nothing of the kind is written.
+            1 if self.mixes => format!(
+                "{base} {} INTERVAL {} SECOND",
+                self.of("+|-"),
+                self.of("0.5|1.25|'2'|'0.001'|-1.5|3e0|0.1234567")
+            ),
             0 if self.divides => {
                 let unit = self
                     .of("SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR")
@@ -586,6 +592,10 @@ impl Writer {
             .of("INSERT INTO|INSERT INTO|INSERT INTO|INSERT INTO|INSERT IGNORE INTO|REPLACE INTO")
             .to_string();
         let mut sql = format!("{verb} {name}{list} VALUES {}", rows.join(", "));
+        if verb == "INSERT INTO" && updates && self.random.one_in(2) {
+            sql.push_str(&self.row_alias(&name, &names));
+            return sql;
+        }
         if verb == "INSERT INTO" && updates {
             let column = 1 + self.random.below(sorts.len() - 1);
             let value = match self.random.below(3) {
@@ -601,6 +611,75 @@ impl Writer {
             ));
         }
         sql
+    }
+
+    /// MySQL's name for the row that was to be inserted, with names for its columns or without.
+    fn row_alias(&mut self, name: &str, columns: &[String]) -> String {
+        let renamed = self.random.one_in(2);
+        let list: Vec<String> = columns.iter().map(|it| format!("new_{it}")).collect();
+        let (list, prefix) = match renamed {
+            true => (format!("({})", list.join(", ")), "new_"),
+            false => (String::new(), ""),
+        };
+        let column = &columns[1 + self.random.below(columns.len() - 1)];
+        let (own, new) = (format!("{name}.{column}"), format!("new.{prefix}{column}"));
+        let value = match self.random.below(5) {
+            0 if renamed => format!("new_{column}"),
+            0 | 1 => new,
+            2 => format!("COALESCE({new}, {own})"),
+            3 => format!("IF({new} IS NULL OR {new} IN ({own}, {new}), {own}, {new})"),
+            _ => format!("CASE WHEN {own} <=> {new} THEN {new} ELSE {own} END"),
+        };
+        format!(" AS new{list} ON DUPLICATE KEY UPDATE {column} = {value}")
+    }
+
+    /// What a query finds becomes the variables' values; and what is known of them.
+    fn query_into_variables(&mut self, table: usize) -> String {
+        let (name, order) = (
+            self.tables[table].name.clone(),
+            self.tables[table].order.clone(),
+        );
+        let count = self.tables[table].columns.len();
+        let mut column = || {
+            let at = self.random.below(count);
+            self.tables[table].columns[at].name.clone()
+        };
+        let (first, second) = (column(), column());
+        let number = self.column_of(table, Sort::Number);
+        let number = number.unwrap_or_else(|| "NULL".into());
+        let condition = self.condition(table);
+        let lock = self.of("||| FOR UPDATE| LOCK IN SHARE MODE");
+        match self.random.below(8) {
+            0 => format!("SELECT COUNT(*), MAX({second}) INTO @a, @b FROM {name}{condition}"),
+            1 => format!("SELECT * INTO @a, @b FROM {name}{condition}"),
+            2 => format!("SELECT id INTO @a FROM {name}{condition} ORDER BY {order}{lock}"),
+            3 => {
+                format!("SELECT {first}, {second} FROM {name} ORDER BY {order} LIMIT 1 INTO @a, @b")
+            }
+            4 => format!(
+                "SELECT {first}, {second} FROM {name}{condition} ORDER BY {order} LIMIT 1{lock} INTO @a, @b"
+            ),
+            5 => format!(
+                "SELECT {number} {}, {second} INTO @a, @b FROM {name} ORDER BY {order} LIMIT 1",
+                self.of("/ 4|/ 7|* 1.5|<=> 1")
+            ),
+            _ => format!(
+                "SELECT {first}, {second} INTO @a, @b FROM {name}{condition} ORDER BY {order} LIMIT 1{lock}"
+            ),
+        }
+    }
+
+    /// What variables hold.
+    fn variables(&mut self, table: usize) -> String {
+        let (name, order) = (
+            self.tables[table].name.clone(),
+            self.tables[table].order.clone(),
+        );
+        match self.random.below(4) {
+            0 => format!("SELECT *, @a IS NULL FROM test.{name} WHERE id = @a ORDER BY {order}"),
+            1 => format!("SELECT test.{name}.*, @b FROM {name} ORDER BY {order}"),
+            _ => "SELECT @a, @b".into(),
+        }
     }
 
     fn update(&mut self, table: usize) -> String {
@@ -748,9 +827,10 @@ impl Writer {
                  GROUP BY {column} IS NULL) d WHERE d.m > {} ORDER BY n",
                 self.random.below(2)
             ),
+            // MariaDB looks a number up in a key as one of the key's type, where it may find what is not equal.
             // In a LEFT JOIN MariaDB shows a constant of the derived table where no row of it matches.
             _ => format!(
-                "SELECT a.id, MAX(d.y), COUNT(d.z) FROM {name} AS a JOIN ({inner}) AS d ON a.id = d.y \
+                "SELECT a.id, MAX(d.y), COUNT(d.z) FROM {name} AS a JOIN ({inner}) AS d ON a.id + 0 = d.y + 0 \
                  GROUP BY a.id ORDER BY a.id"
             ),
         }
@@ -781,7 +861,7 @@ impl Writer {
     fn statement(&mut self) -> String {
         let table = self.random.below(self.tables.len());
         let name = self.tables[table].name.clone();
-        let which = self.random.below(24);
+        let which = self.random.below(28);
         self.mixes = which > 13;
         self.divides = which > 13;
         match which {
@@ -810,6 +890,11 @@ impl Writer {
                 self.temporal(usize::MAX),
                 self.temporal(usize::MAX)
             ),
+            24 | 25 => self.query_into_variables(table),
+            26 => self.variables(table),
+            27 if self.random.one_in(2) => self
+                .of("USE test|SHOW TABLES FROM test LIKE 't_'|SELECT @@GLOBAL.autocommit, @@SESSION.autocommit|SELECT @@session.innodb_lock_wait_timeout|SELECT @@global.nope|SELECT nope.t0.id FROM t0|SHOW VARIABLES LIKE 'unique_checks'")
+                .into(),
             _ => self.select(table),
         }
     }

@@ -147,6 +147,13 @@ impl Decimal {
     /// `None` for overflow; the divisor is not zero.
     pub(super) fn divide(self, other: Decimal) -> Option<Decimal> {
         let scale = (self.scale + MORE_DIGITS).min(MOST_SCALE);
+        if self.digits == 0 && other.digits != 0 {
+            return Some(Decimal {
+                held: 0,
+                scale,
+                ..self
+            });
+        }
         let (own, its) = (whole_words(self.held), whole_words(other.held));
         let spare = (own - self.held) + (its - other.held);
         let wanted = whole_words(own + its + MORE_DIGITS.saturating_sub(spare));

@@ -16,7 +16,7 @@ use super::select;
 use super::state::{Session, View};
 use super::syntax::{Aggregate, CastTo, Expression, Is, Operator, Prefix};
 use super::table::Definition;
-use super::value::{self, Value, Values};
+use super::value::{self, Number, Value, Values};
 
 /// What working out an expression leaves behind, besides its value.
 #[derive(Clone, Debug, Default)]
@@ -336,13 +336,18 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
                 scope.context.lossy(SqlError::new(1292, "22007", error))?;
                 return Ok(Value::Null);
             }
-            let (amount, unit) = match fraction {
-                0 => (i64::try_from(amount.to_whole()).unwrap_or(i64::MAX), *unit),
-                _ => (
-                    (amount.to_f64() * SECOND as f64).round() as i64,
+            let (amount, unit) = match (fraction, amount) {
+                (0, amount) => (i64::try_from(amount.to_whole()), *unit),
+                (_, Number::Decimal(seconds)) => (
+                    i64::try_from(seconds.truncated(6).digits_shown()),
                     Unit::Fixed(1),
                 ),
+                (_, seconds) => {
+                    let micros = (seconds.to_f64() * SECOND as f64).round();
+                    (Ok(micros as i64), Unit::Fixed(1))
+                }
             };
+            let amount = amount.unwrap_or(i64::MAX);
             let amount = if *minus {
                 amount.checked_neg()
             } else {
@@ -395,7 +400,7 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
                 .map_or(Value::Null, |(_, value)| value.clone()))
         }
         Expression::Assign(name, operand) => {
-            let value = evaluate(scope, operand)?;
+            let value = evaluate(scope, operand)?.unrounded();
             scope
                 .context
                 .effects
@@ -413,10 +418,10 @@ pub(super) fn evaluate(scope: &Scope<'_>, expression: &Expression) -> Outcome<Va
 impl Effects {
     /// Sets a user variable.
     pub(super) fn assign(&mut self, name: &str, value: Value) {
-        // A variable holds numbers and strings; a time becomes one.
+        // A variable holds numbers, with all their digits, and strings; a time becomes one.
         let value = match value {
             Value::DateTime(_) => value.to_string().into(),
-            other => other,
+            other => other.unrounded(),
         };
         match self
             .variables

@@ -104,9 +104,29 @@ fn column_type(scope: &Scope<'_>, expression: &Expression) -> Option<ColumnType>
     Some(column.kind)
 }
 
-/// Whether the expression is a column for UNSIGNED numbers that are not whole.
+/// Whether the expression is a column for UNSIGNED numbers that are not whole, or one of several such.
 pub(super) fn is_unsigned_column(scope: &Scope<'_>, expression: &Expression) -> bool {
     use ColumnType as T;
+    use Function as F;
+    let one =
+        |part: &Expression| of(scope, part) == Kind::Unsigned || is_unsigned_column(scope, part);
+    let all = match expression {
+        // IF alone takes no notice of a NULL.
+        Expression::Call(F::If, parts) => {
+            let mut parts = parts.iter().skip(1);
+            parts.all(|part| of(scope, part) == Kind::Null || one(part))
+        }
+        Expression::Call(F::IfNull | F::Coalesce | F::Greatest | F::Least | F::Abs, parts) => {
+            parts.iter().all(one)
+        }
+        Expression::Case {
+            arms, otherwise, ..
+        } => arms.iter().all(|(_, then)| one(then)) && otherwise.iter().all(|part| one(part)),
+        _ => false,
+    };
+    if all {
+        return matches!(of(scope, expression), Kind::Decimal(_));
+    }
     let kind = column_type(scope, expression);
     matches!(
         kind,

@@ -15,6 +15,8 @@ use super::syntax::{
 
 /// How deep expressions and queries may nest.
 pub(super) const MOST_DEPTH: u32 = 100;
+/// How many bytes of an expression's text name its column (MAX_ALIAS_NAME in MySQL, less one).
+const MOST_NAME: usize = 255;
 /// The longest statement, in bytes.
 pub(super) const MOST_BYTES: usize = 65_536;
 
@@ -720,8 +722,13 @@ impl<'a> Parser<'a> {
         let name = match (alias, &expression) {
             (Some(alias), _) => alias,
             (None, Expression::Column { name, .. }) => name.clone(),
-            (None, Expression::Literal(super::Value::Text(text))) => text.trim_start().to_string(),
-            (None, _) => self.source.get(start..end).unwrap_or("").to_string(),
+            (None, other) => {
+                let text = match other {
+                    Expression::Literal(super::Value::Text(text)) => text.trim_start(),
+                    _ => self.source.get(start..end).unwrap_or(""),
+                };
+                text[..text.floor_char_boundary(MOST_NAME)].to_string()
+            }
         };
         Ok(Item::One { expression, name })
     }

@@ -39,8 +39,9 @@ impl Count {
     fn number(&mut self, definition: &Definition, row: &Values) {
         let number = definition
             .auto_increment
-            .and_then(|column| whole(&row[column]));
-        self.last_number = number.unwrap_or(0);
+            .and_then(|column| row[column].number());
+        // What is below 0 is told as if it were unsigned.
+        self.last_number = number.map_or(0, |(number, _)| number.to_whole() as u64);
     }
 }
 
