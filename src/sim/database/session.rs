@@ -30,6 +30,8 @@ struct Resumed {
     progress: Option<Progress>,
     /// See [`Transaction::more_structures`].
     more_structures: usize,
+    /// How its transaction had begun.
+    begun: Option<(Isolation, bool)>,
 }
 
 /// How a statement came out: its reply, the numbers it has reserved, how far it has read, and its own transaction where it is not over.
@@ -253,6 +255,9 @@ impl State {
             .transaction
             .take()
             .unwrap_or_else(|| begin(session, None));
+        if let Some(begun) = resumed.begun {
+            (transaction.isolation, transaction.read_only) = begun;
+        }
         transaction.more_structures = transaction.more_structures.max(resumed.more_structures);
         if !uses_tables {
             // Said of the next transaction; a statement without tables is none.
@@ -779,6 +784,7 @@ impl State {
                     numbers: waiting.numbers,
                     progress: waiting.progress,
                     more_structures: waiting.transaction.more_structures,
+                    begun: Some((waiting.transaction.isolation, waiting.transaction.read_only)),
                     ..Resumed::default()
                 };
                 let connection = waiting.connection;

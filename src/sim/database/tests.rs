@@ -398,6 +398,26 @@ fn transactions_wait_for_each_other() {
          C: INSERT INTO t VALUES (5, 51) => waits
          A: COMMIT => OK
          C => 1 row",
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE, k INT) => OK
+         A: INSERT INTO w VALUES (3, 10, 0), (4, 40, 0), (6, 60, 0) => 3 rows
+         A: BEGIN => OK
+         A: SELECT * FROM w WHERE id = 6 FOR UPDATE => (6, 60, 0)
+         B: INSERT INTO w VALUES (3, 90, 20), (5, 60, 40) ON DUPLICATE KEY UPDATE k = VALUES(k) => waits
+         C: BEGIN => OK
+         C: SELECT * FROM w WHERE id = 5 FOR UPDATE => no rows
+         A: COMMIT => OK
+         B => 4 rows",
+        // What was said of the next transaction is true of the whole of it, also where it has waited.
+        "A: BEGIN => OK
+         A: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         B: SET TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         B: SELECT id FROM t WHERE n = 7 FOR UPDATE => waits
+         C: BEGIN => OK
+         C: UPDATE t SET n = 51 WHERE id = 5 => 1 row
+         A: COMMIT => OK
+         A: INSERT INTO t VALUES (3, 30) => 1 row
+         C: COMMIT => OK
+         B => no rows",
         // A row that comes back finds its entry of before, and locks it as another's, with the gap behind.
         "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE) => OK
          A: INSERT INTO w VALUES (2, 20), (4, 40), (10, 100) => 3 rows

@@ -971,14 +971,18 @@ impl Run<'_> {
             };
             self.take_back(table, &mark);
             if insert.replace || updates {
-                // Wherever it waits from now on, it goes on with the row that it has met.
-                self.progress = Some(Progress {
-                    scan: 0,
-                    interval: index,
-                    entry: key.clone(),
-                    examined: Vec::new(),
-                    row: (target.row, self.transaction.work.undo),
-                });
+                // Wherever it waits from now on, it goes on with the row that it has met; what a later one met is not forgotten.
+                let number = (target.row, self.transaction.work.undo);
+                let later = |known: &Progress| known.scan == 0 && known.row >= number;
+                if !self.progress.as_ref().is_some_and(later) {
+                    self.progress = Some(Progress {
+                        scan: 0,
+                        interval: index,
+                        entry: key.clone(),
+                        examined: Vec::new(),
+                        row: number,
+                    });
+                }
                 self.lock_row(table, &key)?;
             }
             let old_fact = Some(Row::new(definition.names.clone(), old.clone()));
