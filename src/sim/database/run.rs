@@ -349,10 +349,22 @@ impl Run<'_> {
             class,
         });
         let record = Span::Record(entry.clone());
+        // Who has locked the entry already locks the gap by itself.
+        let covers = |gap: &Lock| {
+            let span = record.clone();
+            let wanted = Lock {
+                span,
+                ..gap.clone()
+            };
+            let mut own = self.own_locks().into_iter();
+            own.any(|held| held.class == Class::Record && held.covers(&wanted))
+        };
+        let alone = self.tracks && gap.as_ref().is_some_and(covers);
         let strength = (exclusive, class);
         let locked = self.acquire_with(table, index, record, strength, patience, gap.clone())?;
         if let (Some(gap), true, true) = (gap, locked, self.tracks) {
-            self.acquire(table, index, gap.span, strength, Patience::Wait)?;
+            let class = if alone { Class::Gap } else { class };
+            self.acquire(table, index, gap.span, (exclusive, class), Patience::Wait)?;
         }
         Ok(locked)
     }

@@ -437,7 +437,7 @@ impl State {
             .filter(|(owner, lock)| {
                 let implicit = *owner == connection && lock.class == Class::Implicit;
                 let entry = lock.span.entry().filter(|_| implicit && own.is_some());
-                entry.is_some_and(|entry| !view.tells_of(table, index, entry))
+                entry.is_some_and(|entry| !view.tells_of(table, entry))
             })
             .map(|(_, lock)| lock.clone())
             .collect();

@@ -728,27 +728,13 @@ impl View<'_> {
         latest.is_none_or(|row| table.definition.entry(index, row, key) != *entry)
     }
 
-    /// Whether the transaction itself has changed what an entry of an index is of: then nobody else may have it.
-    pub(super) fn tells_of(self, table: &Table, index: usize, entry: &Key) -> bool {
-        let Work {
-            writes,
-            overwritten,
-            ..
-        } = &self.transaction.work;
-        let name = &table.definition.name;
-        let written = writes.iter().map(|write| (&write.table, &write.key));
-        let before = overwritten.iter().map(|(of, key, _)| (of, key));
-        let mut keys = written.chain(before).filter(|(of, _)| *of == name);
-        keys.any(|(_, key)| {
-            let holds = |row: &Values| table.definition.entry(index, row, key) == *entry;
-            let now = self.current(table, key).as_ref().is_some_and(holds);
-            let mut versions = overwritten
-                .iter()
-                .filter(|(of, at, _)| of == name && at == key);
-            let differs = now != table.get(key).is_some_and(holds)
-                || versions.any(|(.., row)| holds(row) != now);
-            differs || (index == 0 && key == entry)
-        })
+    /// Whether the transaction itself has written the row that an entry is of.
+    pub(super) fn tells_of(self, table: &Table, entry: &Key) -> bool {
+        let work = &self.transaction.work;
+        let written = work.writes.iter().map(|write| (&write.table, &write.key));
+        let before = work.overwritten.iter().map(|(of, key, _)| (of, key));
+        let mut rows = written.chain(before);
+        rows.any(|(of, key)| *of == table.definition.name && entry.ends_with(key))
     }
 
     /// Whether no transaction that is open has marked a deleted entry so.

@@ -418,6 +418,28 @@ fn transactions_wait_for_each_other() {
          A: INSERT INTO t VALUES (3, 30) => 1 row
          C: COMMIT => OK
          B => no rows",
+        // A row that was replaced by itself is locked in every index, whatever else fails.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE, k INT) => OK
+         A: INSERT INTO w VALUES (4, 40, 7), (6, 60, 7) => 2 rows
+         A: BEGIN => OK
+         A: REPLACE INTO w VALUES (4, 40, 0) => 2 rows
+         A: RELEASE SAVEPOINT a => ERROR 1305 (42000): SAVEPOINT a does not exist
+         A: INSERT INTO w VALUES (6, 61, 7) => ERROR 1062 (23000): Duplicate entry '6' for key 'w.PRIMARY'
+         B: INSERT INTO w VALUES (9, 40, 20) => waits
+         A: ROLLBACK => OK
+         B => ERROR 1062 (23000): Duplicate entry '40' for key 'w.u'",
+        // A gap before an entry that others wait for is counted by itself: A has done more than B.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY (k)) => OK
+         A: INSERT INTO w VALUES (2, 10, 0), (4, 10, 0), (6, 30, 0) => 3 rows
+         B: BEGIN => OK
+         B: UPDATE w SET v = 1 WHERE k = 0 => 0 rows
+         A: BEGIN => OK
+         B: UPDATE w SET v = 1 WHERE id = 6 => 1 row
+         A: UPDATE w SET v = 1 WHERE id = 2 => 1 row
+         B: DELETE FROM w WHERE k = 10 => waits
+         A: SELECT * FROM w WHERE id = 3 FOR UPDATE => no rows
+         A: SELECT id FROM w WHERE id >= 0 FOR UPDATE => (2), (4), (6)
+         B => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction",
         // A row that comes back finds its entry of before, and locks it as another's, with the gap behind.
         "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE) => OK
          A: INSERT INTO w VALUES (2, 20), (4, 40), (10, 100) => 3 rows
