@@ -144,6 +144,12 @@ impl Lock {
             && self.table == other.table
     }
 
+    /// Whether both are on gaps before the same entry.
+    pub(super) fn meets(&self, other: &Lock) -> bool {
+        let same = matches!((&self.span, &other.span), (Span::Gap { before, .. }, Span::Gap { before: its, .. }) if before == its);
+        same && self.index == other.index && self.table == other.table
+    }
+
     /// Whether it is of no matter who took one first: no other connection has one on the same entry, or
     /// who waits for it waits for all of them.
     pub(super) fn is_alone(&self) -> bool {

@@ -54,13 +54,14 @@ impl State {
         if self.locks.contains(&entry) {
             return;
         }
+        let awaited = self.overtake(connection, &entry.1);
         let alone = self.locks.partition_point(|(_, held)| held.is_alone());
         let at = if entry.1.is_alone() {
             self.locks[..alone].partition_point(|known| *known < entry)
         } else {
-            // A lock of a kind that the connection has is added to that one.
+            // A lock of a kind that the connection has is added to that one, unless somebody waits here.
             let alike = |(owner, held): &(ConnectionId, Lock)| {
-                *owner == connection && held.is_alike(&entry.1)
+                !awaited && *owner == connection && held.is_alike(&entry.1)
             };
             let mut last = self.locks.len();
             while last > alone && !alike(&self.locks[last - 1]) {
@@ -69,6 +70,16 @@ impl State {
             if last > alone { last } else { self.locks.len() }
         };
         self.locks.insert(at, entry);
+    }
+
+    /// The gap before an entry that was waited for is held from now on: its place is before those who have overtaken it.
+    fn hold_before(&mut self, connection: ConnectionId, gap: Lock, overtaken: &[ConnectionId]) {
+        let mut locks = self.locks.iter();
+        let at = locks.position(|(owner, held)| overtaken.contains(owner) && held.meets(&gap));
+        let entry = (connection, gap);
+        if !self.locks.contains(&entry) {
+            self.locks.insert(at.unwrap_or(self.locks.len()), entry);
+        }
     }
 
     pub(super) fn statement(
@@ -172,6 +183,7 @@ impl State {
                 let waiting = Waiting {
                     connection,
                     behind: Vec::new(),
+                    overtaken: Vec::new(),
                     request: *request,
                     statement,
                     parameters,
@@ -483,9 +495,15 @@ impl State {
         let before = lock.span.entry();
         let stands = gap && before.is_none_or(|entry| entries.binary_search(entry).is_ok());
         let kept = stands || (lock.class != Class::Implicit && self.inherits(owner, own, lock));
+        let half = first_half(entries, &span, before).filter(|_| gap && !kept);
+        let splits = half.is_some();
         Some(Lock {
-            span: if kept { span } else { Span::Rows },
-            class: if kept && !gap { Class::Gap } else { lock.class },
+            span: half.unwrap_or(if kept { span } else { Span::Rows }),
+            class: if splits || (kept && !gap) {
+                Class::Gap
+            } else {
+                lock.class
+            },
             ..lock.clone()
         })
     }
@@ -518,9 +536,9 @@ impl State {
                 self.commit(&transaction.work);
             }
             self.release(connection);
-            self.vanish(connection, None, &transaction.work);
-            // What others deleted stood for as long as this snapshot lasted.
+            // What others deleted stood for as long as this snapshot lasted, and stands until those who waited have gone on.
             self.deleted.extend(transaction.stood);
+            self.vanish(connection, None, &transaction.work);
             let writes = transaction.work.writes;
             self.renumber(&writes);
             if !writes.is_empty() {
@@ -655,6 +673,13 @@ impl State {
         let mut session = self.take_session(victim);
         session.fail(Conditions::default(), &error);
         if !named {
+            // What was said of the transaction holds for the next one, which may try again (trans_rollback_implicit in MySQL).
+            if let Some(lost) = &session.transaction {
+                let other = session.isolation != lost.isolation;
+                session.next.0 = other.then_some(lost.isolation);
+                let other = session.read_only != lost.read_only;
+                session.next.1 = other.then_some(lost.read_only);
+            }
             self.end(&mut session, victim, false, output);
             output
                 .facts
@@ -792,7 +817,7 @@ impl State {
                     Target::Lock(lock) => {
                         resumed.more_structures += usize::from(self.grant(connection, lock));
                         if let Some(gap) = waiting.request.gap {
-                            self.hold(connection, gap);
+                            self.hold_before(connection, gap, &waiting.overtaken);
                         }
                     }
                     Target::Named(name) => {
@@ -916,6 +941,7 @@ impl State {
         for waiting in &mut self.waiting {
             renumber(&mut waiting.connection);
             waiting.behind.iter_mut().for_each(renumber);
+            waiting.overtaken.iter_mut().for_each(renumber);
         }
         for named in &mut self.named {
             renumber(&mut named.owner);
@@ -974,6 +1000,19 @@ fn left_over(entries: &[Key], span: &Span) -> Option<Span> {
         }
         _ => None,
     }
+}
+
+/// The part of a gap before the last of the entries that have come into it since: a lock of its own in InnoDB.
+fn first_half(entries: &[Key], span: &Span, end: Option<&Key>) -> Option<Span> {
+    let Span::Gap { after, .. } = span else {
+        return None;
+    };
+    let last = entries[..entries.partition_point(|entry| Some(entry) < end)].last();
+    let inside = last.filter(|last| after.as_ref().is_none_or(|after| after < *last));
+    inside.map(|last| Span::Gap {
+        after: after.clone(),
+        before: Some(last.clone()),
+    })
 }
 
 fn begin(session: &mut Session, read_only: Option<bool>) -> Transaction {

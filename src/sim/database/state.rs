@@ -291,6 +291,8 @@ pub(super) struct Waiting {
     pub(super) connection: ConnectionId,
     /// Who stood in the way when it began, and has not let go. A circle of rows is looked for along the first of them.
     pub(super) behind: Vec<ConnectionId>,
+    /// Who has locked the gap before the entry since it began: in InnoDB's queue they come after it.
+    pub(super) overtaken: Vec<ConnectionId>,
     pub(super) request: Request,
     pub(super) statement: Statement,
     pub(super) parameters: Vec<Value>,
@@ -454,6 +456,28 @@ impl State {
     /// Gives up all row locks of a connection.
     pub(super) fn release(&mut self, connection: ConnectionId) {
         self.locks.retain(|(owner, _)| *owner != connection);
+        for waiting in &mut self.waiting {
+            waiting.overtaken.retain(|owner| *owner != connection);
+        }
+    }
+
+    /// A lock comes behind those who wait for its entry; whether there are any.
+    pub(super) fn overtake(&mut self, connection: ConnectionId, lock: &Lock) -> bool {
+        let mut own = self.locks.iter().filter(|(owner, _)| *owner == connection);
+        if !own.any(|(_, held)| held.meets(lock)) {
+            for waiting in &mut self.waiting {
+                if waiting
+                    .request
+                    .gap
+                    .as_ref()
+                    .is_some_and(|gap| gap.meets(lock))
+                    && !waiting.overtaken.contains(&connection)
+                {
+                    waiting.overtaken.push(connection);
+                }
+            }
+        }
+        self.is_awaited(lock, None)
     }
 
     /// Gives up one lock.
@@ -542,8 +566,8 @@ impl State {
         crate::sorted::sort(&mut self.locks[..alone]);
     }
 
-    /// Who stands in the way of a request, each once: those who hold the lock, in order, then those
-    /// before it in the queue (`ahead` of them).
+    /// Who stands in the way of a request, each once, in the order in which they came: those who hold
+    /// the lock, and those before it in the queue (`ahead` of them).
     pub(super) fn holders(
         &self,
         connection: ConnectionId,
@@ -573,7 +597,11 @@ impl State {
             .iter()
             .take(ahead)
             .filter(|earlier| request.queues_behind(&earlier.request));
-        holders.extend(earlier.map(|earlier| earlier.connection));
+        for earlier in earlier {
+            let mut known = holders.iter();
+            let at = known.position(|holder| earlier.overtaken.contains(holder));
+            holders.insert(at.unwrap_or(holders.len()), earlier.connection);
+        }
         let mut each: Vec<ConnectionId> = Vec::new();
         for holder in holders {
             if holder != connection && !each.contains(&holder) {

@@ -492,6 +492,78 @@ fn transactions_wait_for_each_other() {
          A: COMMIT => OK
          C => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
          B => 1 row",
+        // B has locked the gap after C began to wait for it: A meets C first, and the circle is found at once.
+        "A: BEGIN => OK
+         A: DELETE FROM t WHERE id = 5 => 1 row
+         C: DELETE FROM t WHERE id > 2 => waits
+         B: BEGIN => OK
+         B: SELECT * FROM t WHERE id = 3 FOR SHARE => no rows
+         A: INSERT INTO t VALUES (4, 40) => waits
+         C => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         B: COMMIT => OK
+         A => 1 row",
+        // C, whom B had overtaken, is still before B when it has what it waited for.
+        "A: BEGIN => OK
+         A: SELECT n FROM t WHERE id = 5 FOR UPDATE => 50
+         C: BEGIN => OK
+         C: DELETE FROM t WHERE id > 2 => waits
+         B: BEGIN => OK
+         B: SELECT n FROM t WHERE id = 3 FOR SHARE => no rows
+         A: ROLLBACK => OK
+         C => 1 row
+         A: BEGIN => OK
+         A: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         A: INSERT INTO t VALUES (4, 40) => waits
+         B: UPDATE t SET n = 12 WHERE id = 1 => waits
+         C: COMMIT => OK
+         B => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         A => 1 row",
+        // A row that came into a locked gap has a gap of its own before it, which READ COMMITTED keeps when the end of the other goes.
+        "A: CREATE TABLE w (id INT PRIMARY KEY, u INT UNIQUE) => OK
+         A: INSERT INTO w VALUES (4, 40), (10, 100) => 2 rows
+         A: SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         B: SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         B: BEGIN => OK
+         A: BEGIN => OK
+         A: DELETE FROM w WHERE id > 9 => 1 row
+         B: REPLACE INTO w VALUES (5, 100) => waits
+         C: INSERT INTO w VALUES (6, 80) => waits
+         A: COMMIT => OK
+         B => 1 row
+         B: COMMIT => OK
+         C => 1 row",
+        // What stood for a snapshot stands until A, who waited for its transaction, has gone on: then C has locked a gap that is smaller.
+        "B: BEGIN => OK
+         B: SELECT n FROM t WHERE id = 1 => 10
+         C: DELETE FROM t WHERE id = 2 => 1 row
+         B: SELECT n FROM t WHERE id = 3 FOR UPDATE => no rows
+         B: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         A: INSERT INTO t VALUES (4, 40) => waits
+         C: BEGIN => OK
+         C: SELECT n FROM t WHERE id = 2 FOR UPDATE => no rows
+         B: COMMIT => OK
+         A => 1 row
+         B: INSERT INTO t VALUES (3, 30) => waits
+         C: COMMIT => OK
+         B => 1 row",
+        // The transaction after one that lost is isolated as that one was, whatever was said for the session meanwhile.
+        "A: BEGIN => OK
+         A: SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED => OK
+         A: UPDATE t SET n = 11 WHERE id = 1 => 1 row
+         B: BEGIN => OK
+         B: UPDATE t SET n = 21 WHERE id = 2 => 1 row
+         B: UPDATE t SET n = 22 WHERE id = 1 => waits
+         A: UPDATE t SET n = 22 WHERE id = 2 => ERROR 1213 (40001): Deadlock found when trying to get lock; try restarting transaction
+         B => 1 row
+         B: COMMIT => OK
+         A: BEGIN => OK
+         A: SELECT n FROM t WHERE id = 3 FOR UPDATE => no rows
+         C: INSERT INTO t VALUES (4, 40) => waits
+         A: COMMIT => OK
+         C => 1 row
+         A: BEGIN => OK
+         A: SELECT n FROM t WHERE id = 3 FOR UPDATE => no rows
+         C: INSERT INTO t VALUES (3, 30) => 1 row",
         // A waits for B, who had the row first of the others, and C for A: nobody loses before B asks.
         "A: BEGIN => OK
          A: SELECT n FROM t WHERE id = 1 FOR SHARE => 10
