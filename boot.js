@@ -1,6 +1,8 @@
 // Starts the page. A file of its own, not a script inside index.html, so that the content security
 // policy can forbid inline scripts. Trunk.toml writes the two links that name the program's files.
 
+import { fetchProgram } from "./unpack.js";
+
 const page = document.getElementById("page");
 
 /** Says in plain words, in the page's place, why there is no page. */
@@ -59,8 +61,8 @@ async function start() {
     await joinOpenPages();
   }
   const address = (id) => document.getElementById(id).href;
-  const program = await import(address("program-js"));
-  await program.default({ module_or_path: address("program-wasm") });
+  const [program, bytes] = await Promise.all([import(address("program-js")), fetchProgram(address("program-wasm"))]);
+  await program.default({ module_or_path: bytes });
   if (serviceWorker) navigator.serviceWorker.register(serviceWorker).catch(() => {});
 }
 

@@ -1,10 +1,13 @@
 // What a scenario becomes in other languages is told by a program of its own, which is loaded when it is asked for the first time.
 
+import { fetchProgram } from "./unpack.js";
+
 let exporter;
 
 async function load() {
-  const program = await import(new URL("exporter.js", document.baseURI));
-  await program.default();
+  const address = (name) => new URL(name, document.baseURI);
+  const [program, bytes] = await Promise.all([import(address("exporter.js")), fetchProgram(address("exporter_bg.wasm"))]);
+  await program.default({ module_or_path: bytes });
   return program;
 }
 
