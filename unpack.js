@@ -15,6 +15,7 @@ const HEADER = STREAMS;
 const CODE_SECTION = 10;
 const I32_CONST = 0x41;
 const FIRST_ADDRESS = 0x100000;
+const DAMAGED = "the program arrived damaged";
 const AFTER_PREFIX = "000000002121212111";
 
 // The streams are read at `place`, one behind the other; `end` is how much has been written. Both go from function to function, as
@@ -36,7 +37,7 @@ function read(packed, place, stream) {
 /** Copies so many numbers of a stream. */
 function copyNumbers(packed, place, stream, numbers, out, end) {
   let at = place[stream];
-  for (; numbers > 0; numbers--) {
+  for (; numbers > 0 && at < packed.length; numbers--) {
     let byte;
     do {
       byte = packed[at++];
@@ -87,7 +88,7 @@ export async function fetchProgram(address) {
 
 /** The bytes of a program, packed or not. */
 export function unpacked(packed) {
-  if (packed[0] === 0) return packed;
+  if (String.fromCharCode(...packed.subarray(0, 4)) !== "LKP1") return packed;
   const operands = packed.subarray(4, 260);
   const place = new Uint32Array(STREAMS + 1);
   place[HEADER] = 260;
@@ -105,6 +106,7 @@ export function unpacked(packed) {
     place[stream] = begin;
     begin += bytes;
   });
+  if (begin !== packed.length || length > 100 * packed.length) throw new Error(DAMAGED);
   const addresses = [];
   const afterAddresses = place[ADDRESSES] + lengths[ADDRESSES];
   for (let address = FIRST_ADDRESS; place[ADDRESSES] < afterAddresses; ) {
@@ -121,7 +123,7 @@ export function unpacked(packed) {
   out.set(packed.subarray(place[REST] + head, place[REST] + lengths[REST]), end);
 
   const program = out.subarray(0, length);
-  if (end + lengths[REST] - head !== length || adler32(program) !== sum) throw new Error("the program arrived damaged");
+  if (end + lengths[REST] - head !== length || adler32(program) !== sum) throw new Error(DAMAGED);
   return program;
 }
 
@@ -133,6 +135,7 @@ function unpackFunctions(functions, { packed, place, operands, short, addresses 
     const groups = peek(packed, place, DECLARED);
     end = copyNumbers(packed, place, DECLARED, 1 + 2 * groups, out, end);
     for (let open = 1; open > 0; ) {
+      if (end > out.length) throw new Error(DAMAGED);
       const opcode = packed[place[OPCODE]++];
       const follows = operands[opcode];
       if (follows === SHORT) {

@@ -152,6 +152,9 @@ compile_library_for_size() {
     # A panic is a bare trap then; src/ui/rescue.rs hears of it from the browser.
     export CARGO_UNSTABLE_PANIC_IMMEDIATE_ABORT=true
     export CARGO_PROFILE_PAGE_PANIC=immediate-abort
+    # Values of more than eight bytes are copied by one instruction, not by a load and a store for every eight: 19 kB less.
+    # Cargo adds this to what .cargo/config.toml says.
+    export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C llvm-args=-max-store-memcpy=1 -C llvm-args=-max-store-memmove=1"
 }
 
 # The version of a program that runs; nothing for Ubuntu's stubs, which only ask for a snap.

@@ -143,11 +143,12 @@ const file = (name) => new Uint8Array(readFileSync(`${folder}/${name}`));
 for (let pair = 0; pair < Number(pairs); pair++) {
   const packed = file(`${pair}.packed`);
   if (Buffer.compare(unpacked(packed), file(`${pair}.wasm`))) throw new Error(`pair ${pair} differs`);
-  if (packed.length > 600) {
-    packed[packed.length - 1] ^= 1;
+  for (let place = packed.length - 1; place > 300; place -= 97) {
+    packed[place] ^= 1 << place % 8;
     let isRefused = false;
     try { unpacked(packed); } catch { isRefused = true; }
-    if (!isRefused) throw new Error(`damage to pair ${pair} was not seen`);
+    if (!isRefused) throw new Error(`damage to byte ${place} of pair ${pair} was not seen`);
+    packed[place] ^= 1 << place % 8;
   }
 }
 ";
@@ -162,7 +163,7 @@ fn a_browser_puts_back_what_was_packed() {
         println!("skipped: Node.js is not installed");
         return;
     }
-    const PAIRS: usize = 100;
+    const PAIRS: usize = 40;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packed");
     std::fs::create_dir_all(&folder).unwrap();
     let mut runner = TestRunner::deterministic();

@@ -18,6 +18,10 @@ pub const TESTS: &[Test] = &[
         exports_without_a_network,
     ),
     (
+        "says_why_when_the_program_arrives_damaged",
+        says_why_it_is_damaged,
+    ),
+    (
         "is_kept_where_the_exporter_cannot_be_had",
         is_kept_without_the_exporter,
     ),
@@ -189,6 +193,27 @@ fn exports_without_a_network(browser: &Browser) {
     visitor.presses("Save the picture");
     visitor.hears(".svg");
     assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+fn says_why_it_is_damaged(browser: &Browser) {
+    let published = Published::new("damaged");
+    let files = std::fs::read_dir(&published.folder).expect("the folder");
+    let mut names = files.map(|file| {
+        file.expect("a file")
+            .file_name()
+            .to_string_lossy()
+            .into_owned()
+    });
+    let name = names.find(|name| name.starts_with("page") && name.ends_with(".wasm"));
+    let name = name.expect("the page's program");
+    let mut program = std::fs::read(published.folder.join(&name)).expect("the program");
+    let middle = program.len() / 2;
+    program[middle] ^= 1;
+    published.hands_out(&name, Some(&program));
+    let browser = browser.with_a_fresh_profile_at(published.server.address());
+    browser.look_at(browser.page());
+    browser.wait_for_text("#page", "the program arrived damaged");
+    browser.forget_console_errors();
 }
 
 fn is_kept_without_the_exporter(browser: &Browser) {
