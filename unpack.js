@@ -89,9 +89,10 @@ export async function fetchProgram(address) {
 /** The bytes of a program, packed or not. */
 export function unpacked(packed) {
   if (String.fromCharCode(...packed.subarray(0, 4)) !== "LKP1") return packed;
-  const operands = packed.subarray(4, 260);
+  const opcodes = packed.subarray(4, 260);
+  const operands = packed.subarray(260, 516);
   const place = new Uint32Array(STREAMS + 1);
-  place[HEADER] = 260;
+  place[HEADER] = 516;
   const short = [];
   for (let left = packed[place[HEADER]++]; left > 0; left--) {
     const at = place[HEADER];
@@ -119,7 +120,7 @@ export function unpacked(packed) {
   out.set(packed.subarray(place[REST], place[REST] + head));
   out[head] = CODE_SECTION;
   let end = write(functions, out, write(codeLength, out, head + 1));
-  end = unpackFunctions(functions, { packed, place, operands, short, addresses }, out, end);
+  end = unpackFunctions(functions, { packed, place, opcodes, operands, short, addresses }, out, end);
   out.set(packed.subarray(place[REST] + head, place[REST] + lengths[REST]), end);
 
   const program = out.subarray(0, length);
@@ -127,7 +128,7 @@ export function unpacked(packed) {
   return program;
 }
 
-function unpackFunctions(functions, { packed, place, operands, short, addresses }, out, end) {
+function unpackFunctions(functions, { packed, place, opcodes, operands, short, addresses }, out, end) {
   let address = 0;
   for (let left = functions; left > 0; left--) {
     const begin = end;
@@ -136,8 +137,9 @@ function unpackFunctions(functions, { packed, place, operands, short, addresses 
     end = copyNumbers(packed, place, DECLARED, 1 + 2 * groups, out, end);
     for (let open = 1; open > 0; ) {
       if (end > out.length) throw new Error(DAMAGED);
-      const opcode = packed[place[OPCODE]++];
-      const follows = operands[opcode];
+      const byte = packed[place[OPCODE]++];
+      const opcode = opcodes[byte];
+      const follows = operands[byte];
       if (follows === SHORT) {
         const bytes = short[opcode];
         for (let at = 0; at < bytes.length; at++) out[end++] = bytes[at];

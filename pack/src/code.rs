@@ -144,6 +144,7 @@ impl<'a> Instruction<'a> {
                 | Operands::Prefixed
                 | Operands::Wide
                 | Operands::Other
+                | Operands::Call
         )
     }
 

@@ -6,12 +6,13 @@
 //! direction, in the browser; the two are tested against each other.
 //!
 //! ```text
-//! "LKP1" · what each opcode is followed by · short instructions · lengths · streams
+//! "LKP1" · the opcode of each byte · what follows it · short instructions · lengths · streams
 //! ```
 //!
 //! Opcodes that WebAssembly does not use stand for whole instructions: the most frequent constants, loads, stores and branches, and
 //! every constant that is an address of the program's data, whose places in a sorted list of all of them are told in their stead.
 
+mod classes;
 mod code;
 mod reader;
 
@@ -52,9 +53,6 @@ pub(crate) enum Stream {
 
 const STREAMS: usize = Stream::Other as usize + 1;
 
-/// Opcodes for whole instructions, beside the one for addresses.
-const MOST_SHORT: usize = 40;
-
 /// How many times an instruction must stand in a program before it is worth an opcode: naming it costs some bytes.
 const LEAST_USES: usize = 16;
 
@@ -75,8 +73,18 @@ pub fn pack(program: &[u8]) -> Result<Vec<u8>, Malformed> {
         [&program[..sections.head], &program[sections.code.end..]].concat();
     write_functions(&code, &opcodes, &mut streams);
 
+    let bytes = classes::bytes_for(&streams[Stream::Opcode as usize]);
+    for opcode in &mut streams[Stream::Opcode as usize] {
+        *opcode = bytes[usize::from(*opcode)];
+    }
+
     let mut packed = MAGIC.to_vec();
-    packed.extend(opcodes.operands.map(|operands| operands as u8));
+    let mut meant = [(0, 0); 256];
+    for opcode in 0..256 {
+        meant[usize::from(bytes[opcode])] = (opcode as u8, opcodes.operands[opcode] as u8);
+    }
+    packed.extend(meant.map(|(opcode, _)| opcode));
+    packed.extend(meant.map(|(_, operands)| operands));
     opcodes.write_short(&mut packed);
     let numbers = [
         program.len(),
@@ -138,9 +146,6 @@ impl Opcodes {
     fn of(code: &[Function<'_>]) -> Opcodes {
         let mut operands: [Operands; 256] =
             std::array::from_fn(|opcode| code::operands_of(opcode as u8));
-        let mut free =
-            (0..=255u8).filter(|opcode| operands[usize::from(*opcode)] == Operands::Unknown);
-        let free: Vec<u8> = free.by_ref().take(MOST_SHORT + 1).collect();
         let mut uses: BTreeMap<&[u8], usize> = BTreeMap::new();
         let mut addresses = BTreeSet::new();
         for instruction in code.iter().flat_map(|function| &function.instructions) {
@@ -152,7 +157,10 @@ impl Opcodes {
         let mut frequent: Vec<(&[u8], usize)> = uses.into_iter().collect();
         frequent.retain(|(_, uses)| *uses >= LEAST_USES);
         frequent.sort_by_key(|(_, uses)| std::cmp::Reverse(*uses));
-        let (address, free) = free.split_first().expect("opcodes are free");
+        let free: Vec<u8> = (0..=255u8)
+            .filter(|opcode| operands[usize::from(*opcode)] == Operands::Unknown)
+            .collect();
+        let (address, free) = free.split_first().expect("WebAssembly leaves opcodes free");
         operands[usize::from(*address)] = Operands::Address;
         let short: BTreeMap<Vec<u8>, u8> = frequent
             .iter()

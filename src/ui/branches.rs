@@ -12,14 +12,14 @@ use crate::words;
 
 /// What the dialog shows.
 pub fn view(desk: Desk) -> AnyView {
-    let tree = desk.read(|session| {
+    let tree = desk.items(|session| {
         let leaves = session.tree().into_iter().enumerate();
         leaves
             .map(|(place, leaf)| (place as Key, leaf))
             .collect::<Vec<_>>()
     });
     let hint = move || {
-        tree.with(|tree| tree.len() < 2).then(|| {
+        (tree.count() < 2).then(|| {
             view! {
                 <p class="empty">
                     "None yet. When you act in the past, or open another text over changed work, what was there is kept here, under what it parts from."

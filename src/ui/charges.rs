@@ -13,9 +13,9 @@ const MOST_CHARGES: usize = 50;
 
 /// The gateway's part of the servers; nothing while no protocol charges and nothing was charged.
 pub fn charges(desk: Desk) -> AnyView {
-    let charges = desk.read(charges_of);
+    let charges = desk.items(charges_of);
     let note = desk.read(note_of);
-    let has_some = move || charges.with(|charges| !charges.is_empty());
+    let has_some = move || charges.count() > 0;
     view! {
         <section class="server" aria-labelledby="h-charges">
             <header class="server__head">

@@ -20,13 +20,13 @@ use crate::words;
 
 /// The panel of all clients.
 pub fn clients(desk: Desk) -> AnyView {
-    let clients = desk.read(|session| {
+    let clients = desk.items(|session| {
         let clients = 0..session.world().clients.len();
         clients
             .map(|place| (place as u64, ClientId(place)))
             .collect::<Vec<_>>()
     });
-    let is_empty = move || clients.with(Vec::is_empty);
+    let is_empty = move || clients.count() == 0;
     view! {
         <section class="clients panel" aria-labelledby="h-clients">
             <header class="panel__head">
@@ -136,7 +136,7 @@ struct BeliefLine {
 
 fn card(desk: Desk, client: ClientId) -> AnyView {
     let head = desk.read(move |session| head_of(session, client));
-    let steps = desk.read(move |session| steps_of(session, client));
+    let steps = desk.items(move |session| steps_of(session, client));
     let buttons = desk.read(move |session| buttons_of(session, client));
     let class = move || {
         let kind = match head.with(|head| head.as_ref().map(|head| head.state.0)) {
@@ -817,7 +817,7 @@ fn draw_buttons(desk: Desk, client: ClientId, buttons: Buttons) -> AnyView {
 
 /// The clients in one row, for a phone that shows the picture: each with its next step and a way to pause it.
 pub fn strip(desk: Desk) -> AnyView {
-    let clients = desk.read(|session| {
+    let clients = desk.items(|session| {
         let clients = (0..session.world().clients.len()).map(ClientId);
         let buttons = clients.map(|client| {
             let step = session.step_label(client).unwrap_or("Step").to_string();

@@ -20,7 +20,7 @@ const MOST_COMMANDS: usize = 100;
 
 /// The panel of consoles.
 pub fn consoles(desk: Desk) -> AnyView {
-    let said = desk.read(said_of);
+    let said = desk.items(said_of);
     let earlier = desk.read(|session| {
         let typed = session.played();
         typed
@@ -50,7 +50,7 @@ pub fn consoles(desk: Desk) -> AnyView {
     let field = NodeRef::<web_sys::HtmlInputElement>::new();
     let log = NodeRef::<web_sys::HtmlDivElement>::new();
     effect(move || {
-        said.with(Vec::len);
+        said.count();
         if let Some(log) = log.get() {
             browser::scroll_to_end(log.into());
         }
@@ -114,7 +114,7 @@ pub fn consoles(desk: Desk) -> AnyView {
     };
     let who_id = fresh_id();
     let hint = move || {
-        said.with(Vec::is_empty).then(|| {
+        (said.count() == 0).then(|| {
             view! {
                 <p class="empty">
                     "Type any Redis command or SQL statement. It becomes an action of the schedule, and time does not move. Its first word says which server is meant, or redis or mysql in front of it. With “an action” chosen, type any line of a schedule: clock of store +5s."

@@ -1,6 +1,7 @@
 //! What the panels are made of: icons, badges, chips, verdicts, buttons that say why they cannot be pressed now, and the one
 //! helper through which every keyed list goes.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -278,29 +279,57 @@ pub fn fresh_id() -> String {
 
 pub use super::view::Key;
 
+/// The items of a list, each with the key by which it is known again. They follow signals, as a memo does.
+pub struct Items<T> {
+    held: Memo<Vec<(Key, Held)>>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Items<T> {
+    fn clone(&self) -> Items<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Items<T> {}
+
+impl<T: Clone + PartialEq + Send + Sync + 'static> Items<T> {
+    /// What the closure gives.
+    pub fn new(items: impl Fn() -> Vec<(Key, T)> + Send + Sync + 'static) -> Items<T> {
+        let held = |(key, item)| (key, Held::new(item));
+        Items {
+            held: Memo::new(move || items().into_iter().map(held).collect()),
+            of: PhantomData,
+        }
+    }
+
+    /// How many there are.
+    pub fn count(self) -> usize {
+        self.held.with(Vec::len)
+    }
+
+    /// All of them, with their keys.
+    pub fn get(self) -> Vec<(Key, T)> {
+        let item = |(key, held): &(Key, Held)| Some((*key, held.look::<T>()?.clone()));
+        self.held
+            .with(|items| items.iter().filter_map(item).collect())
+    }
+}
+
 /// A list that keeps the elements of its items: one whose key stays is drawn again only when it has changed, and then in place.
-pub fn list<T>(
-    items: Memo<Vec<(Key, T)>>,
-    draw: impl Fn(T) -> AnyView + Send + Sync + 'static,
-) -> AnyView
+pub fn list<T>(items: Items<T>, draw: impl Fn(T) -> AnyView + Send + Sync + 'static) -> AnyView
 where
     T: Clone + PartialEq + Send + Sync + 'static,
 {
-    let held = move || {
-        let held = |(key, item): &(Key, T)| (*key, Held::new(item.clone()));
-        items.with(|items| items.iter().map(held).collect())
-    };
     let draw = move |held: &Held| held.look::<T>().map(|item| draw(item.clone()));
-    list_of(Box::new(held), Arc::new(draw))
+    list_of(items.held, Arc::new(draw))
 }
 
-/// The keys and items of a list, and how an item is drawn.
-type Items = dyn Fn() -> Vec<(Key, Held)> + Send + Sync;
+/// How an item is drawn.
 type Draw = dyn Fn(&Held) -> Option<AnyView>;
 
 /// A list of items whose type is hidden, so that the program holds the code of lists once.
-fn list_of(items: Box<Items>, draw: Arc<Draw>) -> AnyView {
-    let items = Memo::new(items);
+fn list_of(items: Memo<Vec<(Key, Held)>>, draw: Arc<Draw>) -> AnyView {
     let keys = move || items.with(|items| items.iter().map(|(key, _)| *key).collect());
     keyed(keys, move |key| {
         let item = move || {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::view::*;
 use leptos::prelude::RwSignal as LargeSignal;
 
+use super::controls::Items;
 use super::guide::Guide;
 use super::picture::Drawing;
 use super::search::Seeking;
@@ -156,6 +157,17 @@ impl Desk {
         T: PartialEq + Send + Sync + 'static,
     {
         Memo::new(move || self.session.with(&part))
+    }
+
+    /// A part of the session that is a list, each item known again only when it has changed.
+    pub fn items<T>(
+        self,
+        part: impl Fn(&Session) -> Vec<(Key, T)> + Send + Sync + 'static,
+    ) -> Items<T>
+    where
+        T: Clone + PartialEq + Send + Sync + 'static,
+    {
+        Items::new(move || self.session.with(&part))
     }
 
     /// A look at the session as it is, for handlers.

@@ -16,7 +16,7 @@ const MOST_WRITES: usize = 100;
 /// The ledger's part of the servers.
 pub fn ledger(desk: Desk) -> AnyView {
     let sum = desk.read(sum_of);
-    let writes = desk.read(writes_of);
+    let writes = desk.items(writes_of);
     let note = move || sum.get().in_words();
     let now = desk.read(|session| {
         let last = session.ledger_backwards().next();

@@ -146,7 +146,7 @@ fn page(desk: Desk) -> AnyView {
 }
 
 fn servers(desk: Desk) -> AnyView {
-    let tables = desk.read(table::tables_of);
+    let tables = desk.items(table::tables_of);
     view! {
         <section class="servers panel" aria-labelledby="h-servers">
             <h2 class="hidden-but-read" id="h-servers">"Servers"</h2>

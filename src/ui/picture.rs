@@ -8,7 +8,7 @@ use wasm_bindgen::JsCast;
 
 use super::browser;
 use super::clients::strip;
-use super::controls::{Button, Key, list};
+use super::controls::{Button, Items, Key, list};
 use super::desk::{Desk, Over, Tab};
 use super::properties::tally;
 use super::search::seek;
@@ -169,7 +169,7 @@ pub fn picture(desk: Desk) -> AnyView {
             shown.with(|shown| shown.height + ABOVE + BELOW),
         )
     });
-    let rows = Memo::new(move || {
+    let rows = Items::new(move || {
         let places = places.get();
         shown.with(|shown| {
             shown
@@ -183,11 +183,11 @@ pub fn picture(desk: Desk) -> AnyView {
         let window = window.get().heights();
         shown.with(|shown| strokes::parts(shown, &places.get(), window))
     });
-    let parts = Memo::new(move || {
+    let parts = Items::new(move || {
         let part = |(part, _): &(Drawn, Vec<Label>)| (Key::from(part.id.0), part.clone());
         drawn.with(|drawn| drawn.iter().map(part).collect::<Vec<_>>())
     });
-    let labels = Memo::new(move || {
+    let labels = Items::new(move || {
         shown.with(|shown| drawn.with(|drawn| strokes::labels(drawn, &shown.rows, &places.get())))
     });
     let lines = Memo::new(move || {

@@ -2,7 +2,7 @@
 
 use super::view::*;
 
-use super::controls::{Key, icon, list, prose, verdict};
+use super::controls::{Items, Key, icon, list, prose, verdict};
 use super::desk::Desk;
 use crate::property::{Break, Property, Verdict};
 use crate::scenario::check::Difference;
@@ -15,8 +15,8 @@ const MOST_MISMATCHES: usize = 20;
 /// The panel of properties.
 pub fn properties(desk: Desk) -> AnyView {
     let rows = desk.read(rows_of);
-    let mismatches = desk.read(mismatches_of);
-    let unmet = Memo::new(move || desk.unmet.with(|unmet| unmet_of(unmet)));
+    let mismatches = desk.items(mismatches_of);
+    let unmet = Items::new(move || desk.unmet.with(|unmet| unmet_of(unmet)));
     view! {
         <section class="properties panel" id="dock-properties" role="tabpanel" aria-label="Properties">
             <header class="panel__head panel__head--undocked"><h2 class="panel__title">"Properties"</h2>{tally(desk)}</header>
@@ -35,7 +35,7 @@ type Rows = Memo<Vec<(Key, Row)>>;
 
 /// Those with this rank.
 fn list_of(desk: Desk, rows: Rows, rank_of: u8) -> AnyView {
-    let those = Memo::new(move || {
+    let those = Items::new(move || {
         let mut rows = rows.get();
         rows.retain(|(_, row)| rank(&row.verdict) == rank_of);
         rows

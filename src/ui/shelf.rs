@@ -9,7 +9,7 @@ use crate::words;
 
 /// What the dialog shows of them, above the stories.
 pub fn view(desk: Desk) -> AnyView {
-    let shelf = desk.read(|session| {
+    let shelf = desk.items(|session| {
         let own = session
             .kept_as()
             .map(|(name, is_changed)| (name.to_string(), is_changed));
@@ -52,7 +52,7 @@ pub fn view(desk: Desk) -> AnyView {
         .label("Import files: each is kept under its name")
         .does(choose);
     let id = fresh_id();
-    let count = move || shelf.with(Vec::len);
+    let count = move || shelf.count();
     view! {
         <section class="shelf" aria-label="Kept in this browser">
             <form class="shelf__form" on:submit=move |event| { event.prevent_default(); keep() }>

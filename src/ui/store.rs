@@ -15,12 +15,12 @@ const MOST_KEYS: usize = 200;
 
 /// The store's part of the servers.
 pub fn store(desk: Desk) -> AnyView {
-    let keys = desk.read(keys_of);
+    let keys = desk.items(keys_of);
     let count = desk.read(|session| {
         let stores = session.world().stores.iter();
         stores.map(|store| store.keys().count()).sum::<usize>()
     });
-    let servers = desk.read(servers_of);
+    let servers = desk.items(servers_of);
     let note = move || match count.get() {
         0 => "empty".to_string(),
         count => words::count(count, "key", "keys"),

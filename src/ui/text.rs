@@ -6,7 +6,7 @@ use web_sys::HtmlTextAreaElement;
 
 use super::browser::{self, Timer};
 use super::completing::Completing;
-use super::controls::{Button, Key, icon, list};
+use super::controls::{Button, Items, Key, icon, list};
 use super::desk::{Desk, Dock, Tab};
 use super::share;
 use crate::scenario::check::Difference;
@@ -88,7 +88,7 @@ pub fn text(desk: Desk) -> AnyView {
             )
         })
     });
-    let rows = Memo::new(move || {
+    let rows = Items::new(move || {
         // What is printed is the whole.
         let (first, count) = match desk.whole.get() {
             true => (0, usize::MAX),
@@ -101,12 +101,9 @@ pub fn text(desk: Desk) -> AnyView {
             })
         })
     });
-    let numbers = Memo::new(move || {
-        rows.with(|rows| {
-            rows.iter()
-                .map(|(key, row)| (*key, row.number()))
-                .collect::<Vec<_>>()
-        })
+    let numbers = Items::new(move || {
+        let rows = rows.get().into_iter();
+        rows.map(|(key, row)| (key, row.number())).collect()
     });
     let offset = move || {
         "translateY(".to_string()
@@ -343,8 +340,8 @@ impl Row {
     }
 }
 
-fn first_shown(rows: Memo<Vec<(Key, Row)>>) -> usize {
-    rows.with(|rows| rows.first().map_or(0, |(_, row)| row.line - 1))
+fn first_shown(rows: Items<Row>) -> usize {
+    rows.get().first().map_or(0, |(_, row)| row.line - 1)
 }
 
 fn rows_of(
