@@ -143,11 +143,16 @@ const file = (name) => new Uint8Array(readFileSync(`${folder}/${name}`));
 for (let pair = 0; pair < Number(pairs); pair++) {
   const packed = file(`${pair}.packed`);
   if (Buffer.compare(unpacked(packed), file(`${pair}.wasm`))) throw new Error(`pair ${pair} differs`);
-  for (let place = packed.length - 1; place > 300; place -= 97) {
+  for (let place = packed.length - 1; place > 0; place -= 97) {
     packed[place] ^= 1 << place % 8;
-    let isRefused = false;
-    try { unpacked(packed); } catch { isRefused = true; }
-    if (!isRefused) throw new Error(`damage to byte ${place} of pair ${pair} was not seen`);
+    // What is not used may be damaged.
+    let isSeen = false;
+    try {
+      isSeen = !Buffer.compare(unpacked(packed), file(`${pair}.wasm`));
+    } catch {
+      isSeen = true;
+    }
+    if (!isSeen) throw new Error(`damage to byte ${place} of pair ${pair} was not seen`);
     packed[place] ^= 1 << place % 8;
   }
 }
