@@ -1,7 +1,7 @@
 //! The database against a real MariaDB: random tables of every type, random statements, every
 //! reply compared: rows, affected rows, matched and changed rows, error numbers and texts.
 //!
-//! Runs for twenty seconds at most, or for `LATCHKEY_DIFFERENTIAL_SECONDS`; `LATCHKEY_DIFFERENTIAL_SEED`
+//! Runs for a minute at most, or for `LATCHKEY_DIFFERENTIAL_SECONDS`; `LATCHKEY_DIFFERENTIAL_SEED`
 //! chooses other sequences. A difference is reduced to the shortest sequence that shows it. Where
 //! mariadbd is missing it says so and passes. With `LATCHKEY_DIFFERENTIAL_REPORT` set it goes on after a
 //! difference and prints them all.
@@ -52,7 +52,7 @@ fn random_statements_are_answered_as_mariadb_answers_them() {
     // Without being asked for more, the same sequences every time.
     let (seconds, most) = match number_from("LATCHKEY_DIFFERENTIAL_SECONDS") {
         Some(seconds) => (seconds, u64::MAX),
-        None => (20, 600),
+        None => (60, 1800),
     };
     let first = number_from("LATCHKEY_DIFFERENTIAL_SEED").unwrap_or(1);
     let end = Instant::now() + Duration::from_secs(seconds);

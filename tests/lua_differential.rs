@@ -1,6 +1,6 @@
 //! The interpreter against the Lua of a real Redis 7.0: random scripts, every result compared.
 //!
-//! Runs for eight seconds at most, or for `LATCHKEY_DIFFERENTIAL_SECONDS`; `LATCHKEY_DIFFERENTIAL_SEED` chooses
+//! Runs for a minute at most, or for `LATCHKEY_DIFFERENTIAL_SECONDS`; `LATCHKEY_DIFFERENTIAL_SEED` chooses
 //! where the seeds begin. A difference is reduced to the parts of the script that show it. Where
 //! redis-server is missing, or is not version 7.0, it says so and passes. With `LATCHKEY_DIFFERENTIAL_REPORT`
 //! set it goes on after a difference and prints them all.
@@ -136,7 +136,7 @@ fn random_scripts_give_what_redis_gives() {
     // Without being asked for more, the same scripts every time.
     let (seconds, most) = match number_from("LATCHKEY_DIFFERENTIAL_SECONDS") {
         Some(seconds) => (seconds, u64::MAX),
-        None => (8, 4000),
+        None => (60, 15_000),
     };
     let first = number_from("LATCHKEY_DIFFERENTIAL_SEED").unwrap_or(1);
     let report = std::env::var("LATCHKEY_DIFFERENTIAL_REPORT").is_ok();

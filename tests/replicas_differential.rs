@@ -86,7 +86,7 @@ fn a_primary_and_its_replica_answer_as_real_ones() {
     };
     let (seconds, most) = match number_from("LATCHKEY_DIFFERENTIAL_SECONDS") {
         Some(seconds) => (seconds, u64::MAX),
-        None => (8, 12),
+        None => (60, 90),
     };
     let first = number_from("LATCHKEY_DIFFERENTIAL_SEED").unwrap_or(1);
     let end = Instant::now() + Duration::from_secs(seconds);

@@ -1,7 +1,7 @@
 //! The store against a real Redis 7.0: random commands on several connections, random jumps of the
 //! clock, every reply compared byte for byte, and at the end every key, value and deadline.
 //!
-//! Runs for ten seconds, or for `LATCHKEY_DIFFERENTIAL_SECONDS`; `LATCHKEY_DIFFERENTIAL_SEED`
+//! Runs for a minute, or for `LATCHKEY_DIFFERENTIAL_SECONDS`; `LATCHKEY_DIFFERENTIAL_SEED`
 //! chooses other sequences. A difference is reduced to the shortest sequence that shows it. Where
 //! redis-server or a C compiler is missing, or Redis is not version 7.0, it says so and passes.
 #![cfg(unix)]
@@ -34,7 +34,7 @@ fn random_commands_are_answered_as_redis_answers_them() {
     let Some(server) = server("random") else {
         return;
     };
-    let seconds = number_from("LATCHKEY_DIFFERENTIAL_SECONDS").unwrap_or(10);
+    let seconds = number_from("LATCHKEY_DIFFERENTIAL_SECONDS").unwrap_or(60);
     let first = number_from("LATCHKEY_DIFFERENTIAL_SEED").unwrap_or(1);
     let end = Instant::now() + Duration::from_secs(seconds);
     let (mut sequences, mut steps) = (0, 0);

@@ -62,7 +62,7 @@ fn random_transactions_wait_and_answer_as_in_mariadb() {
     // Without being asked for more, the same sequences every time.
     let (seconds, most) = match number_from("LATCHKEY_DIFFERENTIAL_SECONDS") {
         Some(seconds) => (seconds, u64::MAX),
-        None => (30, 100),
+        None => (60, 300),
     };
     let first = number_from("LATCHKEY_DIFFERENTIAL_SEED").unwrap_or(1);
     let end = Instant::now() + Duration::from_secs(seconds);
