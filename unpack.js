@@ -1,5 +1,5 @@
 // A release build's programs are packed: in the order that compresses best (pack/src/lib.rs has the format). Here they become
-// WebAssembly again, in some hundredths of a second.
+// WebAssembly again, in less than a tenth of a second.
 
 const [BLOCK, END, BRANCH_TABLE, MEMORY, PREFIXED, TYPES, FOUR_BYTES, EIGHT_BYTES, ADDRESS, TWO_NUMBERS, SHORT] = [
   1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
