@@ -9,7 +9,7 @@
 //! "LKP1" · the opcode of each byte · what follows it · short instructions · lengths · streams
 //! ```
 //!
-//! Opcodes that WebAssembly does not use stand for whole instructions: the most frequent constants, loads, stores and branches, and
+//! Opcodes that WebAssembly does not use stand for whole instructions: the most frequent constants, loads, stores, calls and branches, and
 //! every constant that is an address of the program's data, whose places in a sorted list of all of them are told in their stead.
 
 mod classes;
