@@ -308,11 +308,11 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Items<T> {
         self.held.with(Vec::len)
     }
 
-    /// All of them, with their keys.
-    pub fn get(self) -> Vec<(Key, T)> {
-        let item = |(key, held): &(Key, Held)| Some((*key, held.look::<T>()?.clone()));
+    /// A part of each of them, with its key.
+    pub fn map<U>(self, part: impl Fn(&T) -> U) -> Vec<(Key, U)> {
+        let part = |(key, held): &(Key, Held)| Some((*key, part(held.look()?)));
         self.held
-            .with(|items| items.iter().filter_map(item).collect())
+            .with(|items| items.iter().filter_map(part).collect())
     }
 }
 

@@ -101,10 +101,7 @@ pub fn text(desk: Desk) -> AnyView {
             })
         })
     });
-    let numbers = Items::new(move || {
-        let rows = rows.get().into_iter();
-        rows.map(|(key, row)| (key, row.number())).collect()
-    });
+    let numbers = Items::new(move || rows.map(Row::number));
     let offset = move || {
         "translateY(".to_string()
             + &(first_shown(rows) as f64 * seen.get().line).to_string()
@@ -341,7 +338,8 @@ impl Row {
 }
 
 fn first_shown(rows: Items<Row>) -> usize {
-    rows.get().first().map_or(0, |(_, row)| row.line - 1)
+    let lines = rows.map(|row| row.line);
+    lines.first().map_or(0, |(_, line)| line - 1)
 }
 
 fn rows_of(
