@@ -69,8 +69,7 @@ impl<'a> Reader<'a> {
     }
 
     pub fn number(&mut self) -> Result<u64, Malformed> {
-        let bytes = self.leb()?.iter().rev();
-        Ok(bytes.fold(0, |number, byte| number << 7 | u64::from(byte & 127)))
+        Ok(unsigned(self.leb()?))
     }
 
     /// A number that is no longer than it has to be, as `unpack.js` will write it.
@@ -79,11 +78,14 @@ impl<'a> Reader<'a> {
         if bytes.len() > 1 && bytes.ends_with(&[0]) {
             return Err(self.malformed("a length before here that is written as shortly as can be"));
         }
-        Ok(bytes
-            .iter()
-            .rev()
-            .fold(0, |number, byte| number << 7 | u64::from(byte & 127)))
+        Ok(unsigned(bytes))
     }
+}
+
+/// The value of an unsigned number in LEB128.
+fn unsigned(bytes: &[u8]) -> u64 {
+    let bytes = bytes.iter().rev();
+    bytes.fold(0, |number, byte| number << 7 | u64::from(byte & 127))
 }
 
 /// The value of a signed number in LEB128.
